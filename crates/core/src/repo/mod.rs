@@ -1,0 +1,9 @@
+//! The tree under test.
+
+mod file;
+mod path;
+mod tree;
+
+pub use file::{File, FileMode};
+pub use path::{PathProblem, RepoPath, RepoPathError};
+pub use tree::{Child, Collision, Directory, InsertError, Kind, Repo, Snapshot};

@@ -1,2 +1,74 @@
-//! .
-fn main() {}
+//! Chores of the workspace: `cargo xtask CHORE`.
+//!
+//! Each does what a person would do by hand, with the ordinary tools.
+
+mod packs;
+mod probity;
+mod tasks;
+mod test;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+const USAGE: &str = "\
+Usage: cargo xtask CHORE
+
+  test [-- ARGS]     build, install what the tests need, run all tests
+                     (cargo nextest if it is there, else cargo test)
+  tasks [ID …]       rebuild the release tasks of tests/tasks from PyPI and judge each
+                     three ways; without IDs all of them
+  packs [--check]    rebuild the check packs of guest-checks, or prove that the
+                     committed ones are what a rebuild gives
+
+Environment: PROBITY_CACHE is where downloads and compiled code are kept
+(default: ~/.cache/probity).";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some((chore, rest)) = args.split_first() else {
+        say(USAGE);
+        return ExitCode::from(2);
+    };
+    let result = match chore.as_str() {
+        "test" => test::run(rest),
+        "tasks" => tasks::run(rest),
+        "packs" => packs::run(rest),
+        "help" | "--help" | "-h" => {
+            say(USAGE);
+            return ExitCode::SUCCESS;
+        }
+        other => {
+            say(&format!("there is no chore `{other}`\n\n{USAGE}"));
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints a line.
+#[allow(clippy::print_stdout, reason = "a chore talks to the person who runs it")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map_or_else(|| here.clone(), PathBuf::from)
+}
+
+/// Runs a command and fails if it does.
+fn run(command: &mut std::process::Command) -> Result<()> {
+    let status = command.status()?;
+    anyhow::ensure!(status.success(), "{command:?} ended with {status}");
+    Ok(())
+}

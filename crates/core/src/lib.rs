@@ -14,12 +14,22 @@
 //! | [`agent`] | the plan → patch → verify loop as a step engine, transcripts |
 //! | [`commands`] | named templates that expand to a spec |
 //! | [`statistics`] | pass@k |
+//! | [`budget`] | what a guest may use |
 //! | [`quantity`] | fuel, byte sizes, durations |
 //! | [`digest`] | SHA-256 digests |
 
+pub mod agent;
+pub mod budget;
+pub mod commands;
 pub mod digest;
+pub mod guard;
+pub mod patch;
 pub mod quantity;
 pub mod repo;
+pub mod spec;
+pub mod statistics;
+pub mod verify;
 
+pub use budget::Budget;
 pub use digest::Digest;
 pub use repo::{Repo, RepoPath};

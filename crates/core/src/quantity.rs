@@ -91,7 +91,7 @@ impl fmt::Display for ByteSize {
             _ => (30, "GiB"),
         };
         let whole = self.0 >> shift;
-        let tenths = (self.0 & ((1 << shift) - 1)) * 10 >> shift;
+        let tenths = ((self.0 & ((1 << shift) - 1)) * 10) >> shift;
         if tenths == 0 {
             write!(f, "{whole} {unit}")
         } else {
@@ -238,7 +238,12 @@ impl FromStr for WallTime {
             ("min", 60_000_000_000),
             ("h", 3_600_000_000_000),
         ];
-        parse_scaled(text, &units, "a duration, such as `500 ms`, `30 s` or `5 min`").map(Self)
+        parse_scaled(
+            text,
+            &units,
+            "a duration, such as `500 ms`, `30 s` or `5 min`",
+        )
+        .map(Self)
     }
 }
 

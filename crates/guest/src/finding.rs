@@ -45,6 +45,14 @@ impl Place {
     pub fn line(path: impl Into<String>, line: u64) -> Self {
         Self::Line(path.into(), line)
     }
+
+    /// One line of a file if the line is known, else the file.
+    pub fn at(path: impl Into<String>, line: Option<u64>) -> Self {
+        match line {
+            Some(line) => Self::line(path, line),
+            None => Self::file(path),
+        }
+    }
 }
 
 /// One line of a check's output.
@@ -106,7 +114,11 @@ impl Report {
 
     /// Fails exactly when an error was added, whether it was kept or not.
     pub fn outcome(&self) -> Outcome {
-        if self.errors == 0 { Outcome::Pass } else { Outcome::Fail }
+        if self.errors == 0 {
+            Outcome::Pass
+        } else {
+            Outcome::Fail
+        }
     }
 
     /// The findings that were kept, in the order in which they were made.
@@ -140,7 +152,10 @@ impl Report {
     fn add(&mut self, level: Level, place: Place, message: String) {
         if self.kept.len() >= Self::KEPT {
             self.dropped = self.dropped.saturating_add(1);
-            let lesser = self.kept.iter().rposition(|kept| kept.level != Level::Error);
+            let lesser = self
+                .kept
+                .iter()
+                .rposition(|kept| kept.level != Level::Error);
             match (level, lesser) {
                 (Level::Error, Some(position)) => drop(self.kept.remove(position)),
                 (Level::Error | Level::Warning | Level::Note, _) => return,
@@ -151,7 +166,12 @@ impl Report {
             Place::File(path) => (Some(path), None),
             Place::Line(path, line) => (Some(path), Some(line)),
         };
-        self.kept.push(Finding { level, path, line, message: cut(message) });
+        self.kept.push(Finding {
+            level,
+            path,
+            line,
+            message: cut(message),
+        });
     }
 }
 
@@ -184,9 +204,12 @@ mod tests {
         assert_eq!(
             printed(&report),
             concat!(
-                r#"{"level":"warning","message":"w"}"#, "\n",
-                r#"{"level":"note","path":"a b.txt","message":"n\n\u001b[31m"}"#, "\n",
-                r#"{"level":"error","path":"x.py","line":3,"message":"e"}"#, "\n",
+                r#"{"level":"warning","message":"w"}"#,
+                "\n",
+                r#"{"level":"note","path":"a b.txt","message":"n\n\u001b[31m"}"#,
+                "\n",
+                r#"{"level":"error","path":"x.py","line":3,"message":"e"}"#,
+                "\n",
             )
         );
     }
@@ -200,7 +223,10 @@ mod tests {
         report.error(Place::Whole, "late");
         assert_eq!(report.outcome(), Outcome::Fail);
         assert_eq!(report.findings().len(), Report::KEPT);
-        assert_eq!(report.findings().last().map(|last| last.message.as_str()), Some("late"));
+        assert_eq!(
+            report.findings().last().map(|last| last.message.as_str()),
+            Some("late")
+        );
         assert!(printed(&report).ends_with("\"message\":\"6 more findings are not shown\"}\n"));
     }
 
@@ -218,7 +244,11 @@ mod tests {
     fn long_messages_are_cut_between_characters() {
         let mut report = Report::new();
         report.note(Place::Whole, "ä".repeat(MAX_MESSAGE));
-        let message = report.findings().first().map(|kept| kept.message.clone()).unwrap_or_default();
+        let message = report
+            .findings()
+            .first()
+            .map(|kept| kept.message.clone())
+            .unwrap_or_default();
         assert_eq!(message, format!("{}…", "ä".repeat(MAX_MESSAGE / 2)));
     }
 }

@@ -469,7 +469,8 @@ mod tests {
         let mut tree = repo(&[("a", "1"), ("d/b", "2")]);
         let before = tree.snapshot();
         let digest = tree.digest();
-        tree.insert(&path("d/b"), File::regular(*b"changed")).unwrap();
+        tree.insert(&path("d/b"), File::regular(*b"changed"))
+            .unwrap();
         tree.remove(&path("a"));
         assert_ne!(tree.digest(), digest);
         tree.restore(&before);

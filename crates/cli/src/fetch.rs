@@ -1,0 +1,63 @@
+//! Downloads, through pip: the only place where this program starts another one.
+//!
+//! Whatever arrives is checked against a pinned SHA-256 by the caller before use.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, anyhow, bail};
+
+/// Runs `python3 -m pip download` with `args` into `folder`.
+fn pip_download(folder: &Path, args: &[OsString]) -> anyhow::Result<()> {
+    let mut command = Command::new("python3");
+    command
+        .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--dest"])
+        .arg(folder)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let output = command
+        .output()
+        .context("cannot start `python3 -m pip`; install Python 3 with pip, or give the files with --from and --wheels")?;
+    if !output.status.success() {
+        bail!(
+            "pip could not download: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    Ok(())
+}
+
+/// Downloads one package's archive.
+pub(crate) fn package(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+    pip_download(folder, &[format!("{name}=={version}").into()])?;
+    files(folder)?
+        .pop()
+        .ok_or_else(|| anyhow!("pip downloaded nothing for {name}=={version}"))
+}
+
+/// Downloads the wheels of a lock. The platform is fixed, so that every machine gets the
+/// same files; native code in them is left out when they are installed.
+pub(crate) fn wheels(lock: &Path, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut args: Vec<OsString> = ["--require-hashes", "--only-binary=:all:", "--implementation=cp"]
+        .map(OsString::from)
+        .to_vec();
+    args.push("--python-version=3.11".into());
+    for platform in ["manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_28_x86_64"] {
+        args.push(format!("--platform={platform}").into());
+    }
+    args.push("-r".into());
+    args.push(lock.into());
+    pip_download(folder, &args)?;
+    files(folder)
+}
+
+fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = std::fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>())
+        .with_context(|| format!("cannot list `{}`", folder.display()))?;
+    files.sort();
+    Ok(files)
+}

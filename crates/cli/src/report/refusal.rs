@@ -1,0 +1,39 @@
+//! A patch that was refused, for people and for machines.
+
+use probity_core::patch::PatchError;
+use serde::Serialize;
+
+use super::escape;
+
+#[derive(Serialize)]
+struct Refusal<'a> {
+    ok: bool,
+    error: &'a PatchError,
+}
+
+/// The refusal as JSON: `{"ok": false, "error": {…}}`.
+pub(crate) fn refusal_json(error: &PatchError) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(&Refusal { ok: false, error })?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The refusal as text: what, where, and what to do next.
+pub(crate) fn refusal(error: &PatchError) -> String {
+    let mut text = format!("refused: {}", escape::lines(&error.message));
+    if let Some(path) = &error.path
+        && !error.message.contains(path.as_str())
+    {
+        text.push_str(&format!("\n  path: {}", escape::line(path)));
+    }
+    if !error.lines.is_empty() {
+        let lines: Vec<String> = error.lines.iter().map(ToString::to_string).collect();
+        text.push_str(&format!("\n  lines: {}", lines.join(", ")));
+    }
+    text.push_str(&format!("\n  kind: {}", error.kind));
+    if let Some(hint) = &error.hint {
+        text.push_str(&format!("\n  hint: {}", escape::lines(hint)));
+    }
+    text.push_str("\nnothing was written");
+    text
+}

@@ -1,0 +1,143 @@
+//! The one place that prints and that knows what the terminal is like.
+//!
+//! Results go to standard output, everything else to standard error. A closed pipe ends
+//! quietly. Colour is used only on a terminal, honours `NO_COLOR`, and never carries
+//! meaning alone.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::failure::{Failure, INTERRUPTED};
+use crate::report::escape;
+
+/// Set while files are being put in place: an interrupt then waits for the end.
+static COMMITTING: AtomicBool = AtomicBool::new(false);
+static INTERRUPT_SEEN: AtomicBool = AtomicBool::new(false);
+
+/// Ends the process with code 130 at the first interrupt, unless files are being put in
+/// place, which is finished first.
+#[allow(clippy::exit, reason = "an interrupt ends the process, wherever it is")]
+pub(crate) fn on_interrupt() {
+    // Without the handler an interrupt still ends the process, only with another code.
+    let _ = ctrlc::set_handler(|| {
+        INTERRUPT_SEEN.store(true, Ordering::SeqCst);
+        if !COMMITTING.load(Ordering::SeqCst) {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+    });
+}
+
+/// Runs `work` to its end even if an interrupt arrives; the process then ends after it.
+#[allow(clippy::exit, reason = "an interrupt that arrived meanwhile ends the process")]
+pub(crate) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
+    COMMITTING.store(true, Ordering::SeqCst);
+    let result = work();
+    COMMITTING.store(false, Ordering::SeqCst);
+    if INTERRUPT_SEEN.load(Ordering::SeqCst) {
+        std::process::exit(i32::from(INTERRUPTED));
+    }
+    result
+}
+
+/// How a piece of text is set.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Style {
+    Plain,
+    Good,
+    Bad,
+    Doubtful,
+    Faint,
+    Strong,
+}
+
+/// Standard streams and what they can show.
+pub(crate) struct Ui {
+    colour: bool,
+    terminal: bool,
+}
+
+impl Ui {
+    pub(crate) fn new() -> Self {
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self {
+            colour: io::stdout().is_terminal() && !no_colour,
+            terminal: io::stderr().is_terminal(),
+        }
+    }
+
+    /// Prints a result. A reader that went away ends the process quietly.
+    #[allow(clippy::exit, reason = "nobody reads any more")]
+    pub(crate) fn out(&self, text: &str) {
+        let mut stdout = io::stdout().lock();
+        if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            let code = if error.kind() == io::ErrorKind::BrokenPipe {
+                0
+            } else {
+                5
+            };
+            std::process::exit(code);
+        }
+    }
+
+    /// Prints something that is not a result.
+    pub(crate) fn note(&self, text: &str) {
+        let mut stderr = io::stderr().lock();
+        // Whoever closed standard error does not want to know.
+        let _ = stderr.write_all(text.as_bytes());
+        let _ = stderr.write_all(b"\n");
+    }
+
+    /// `text` in `style`, if the terminal shows it.
+    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+        let code = match style {
+            Style::Plain => return text.to_owned(),
+            Style::Good => "32",
+            Style::Bad => "31;1",
+            Style::Doubtful => "33",
+            Style::Faint => "2",
+            Style::Strong => "1",
+        };
+        if self.colour {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Explains a failure, with what to do next.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        match failure {
+            Failure::Request(error) | Failure::Host(error) => {
+                self.note(&format!("error: {}", escape::lines(&format!("{error:#}"))));
+            }
+            Failure::Refused { printed: true, .. } => {}
+            Failure::Refused {
+                error,
+                printed: false,
+            } => self.note(&crate::report::refusal(error)),
+        }
+    }
+
+    /// A spinner on a terminal, nothing elsewhere. It appears only if the work takes long
+    /// enough to wonder.
+    pub(crate) fn spinner(&self, message: &str) -> ProgressBar {
+        if !self.terminal {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.set_message(message.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(120));
+        bar
+    }
+
+    /// Whether standard error is a terminal.
+    pub(crate) const fn is_interactive(&self) -> bool {
+        self.terminal
+    }
+}

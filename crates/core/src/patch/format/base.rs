@@ -1,0 +1,89 @@
+//! What the JSON formats share: paths, the `base` object, counting operations.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+
+use crate::Digest;
+use crate::patch::error::ordinal;
+use crate::patch::plan::MAX_OPERATIONS;
+use crate::patch::{PatchError, PatchErrorKind};
+use crate::repo::RepoPath;
+
+/// The `base` object: path → `sha256:<hex>`. A key that comes twice is an error.
+#[derive(Default)]
+pub(super) struct Bases(Vec<(String, Digest)>);
+
+impl<'de> Deserialize<'de> for Bases {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Rows;
+        impl<'de> Visitor<'de> for Rows {
+            type Value = Bases;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object from paths to SHA-256 digests")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Bases, A::Error> {
+                let mut seen: BTreeMap<String, Digest> = BTreeMap::new();
+                while let Some((path, digest)) = map.next_entry::<String, Digest>()? {
+                    if seen.insert(path.clone(), digest).is_some() {
+                        return Err(A::Error::custom(format!(
+                            "`base` names `{}` twice",
+                            path.escape_debug()
+                        )));
+                    }
+                }
+                Ok(Bases(seen.into_iter().collect()))
+            }
+        }
+        deserializer.deserialize_map(Rows)
+    }
+}
+
+impl Bases {
+    /// Validates the paths.
+    pub(super) fn resolve(self) -> Result<BTreeMap<RepoPath, Digest>, PatchError> {
+        self.0
+            .into_iter()
+            .map(|(path, digest)| Ok((denied_unless_valid(&path)?, digest)))
+            .collect()
+    }
+}
+
+/// Validates a path that a patch names.
+pub(super) fn denied_unless_valid(path: &str) -> Result<RepoPath, PatchError> {
+    RepoPath::new(path).map_err(|error| {
+        PatchError::new(PatchErrorKind::PathDenied, error.to_string())
+            .with_path(path)
+            .with_hint("name files by their path from the repository's root, such as `src/lib.rs`")
+    })
+}
+
+/// Validates the path of the operation at `index`.
+pub(super) fn operation_path(path: &str, index: usize) -> Result<RepoPath, PatchError> {
+    denied_unless_valid(path).map_err(|error| error.with_operation(ordinal(index)))
+}
+
+/// Refuses an empty list of operations, and one that is too long.
+pub(super) fn check_count(key: &str, count: usize) -> Result<(), PatchError> {
+    if count == 0 {
+        return Err(PatchError::syntax(format!("`{key}` is empty"))
+            .with_hint("a patch has to ask for at least one change"));
+    }
+    if count > MAX_OPERATIONS {
+        return Err(PatchError::new(
+            PatchErrorKind::Budget,
+            format!("`{key}` has {count} entries, more than {MAX_OPERATIONS}"),
+        )
+        .with_hint("split the patch"));
+    }
+    Ok(())
+}
+
+/// Says that the text is not the JSON of its format.
+pub(super) fn json_error(error: &serde_json::Error, shape: &str) -> PatchError {
+    PatchError::syntax(format!("the patch is not valid: {error}"))
+        .with_hint(format!("the format is {shape}"))
+}

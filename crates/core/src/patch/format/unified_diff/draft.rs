@@ -1,0 +1,349 @@
+//! What a file section asks for, with names as they were written.
+//!
+//! Here the lines of one section are checked against each other: a creation has only new
+//! lines, a rename is named the same everywhere, a section asks for something at all.
+
+use std::sync::Arc;
+
+use super::header::{GitNames, StatedMode};
+use super::section::{Extended, Name, Section};
+use crate::patch::{Hunk, PatchError};
+use crate::repo::FileMode;
+
+/// A name as written, and the prefix it has to start with.
+pub(super) struct RawPath {
+    pub(super) name: Vec<u8>,
+    pub(super) prefix: &'static [u8],
+}
+
+/// Where the content of a changed file comes from.
+pub(super) enum Source {
+    Same,
+    Renamed(RawPath),
+    Copied(RawPath),
+}
+
+/// What a section asks for.
+pub(super) enum Change {
+    Create {
+        content: Arc<[u8]>,
+        mode: FileMode,
+    },
+    Delete {
+        expected: Arc<[u8]>,
+        mode: Option<FileMode>,
+    },
+    Diff {
+        source: Source,
+        old_mode: Option<FileMode>,
+        new_mode: Option<FileMode>,
+        hunks: Vec<Hunk>,
+    },
+}
+
+/// An operation whose paths are not judged yet.
+pub(super) struct Draft {
+    pub(super) path: RawPath,
+    pub(super) change: Change,
+    /// Why the section is not offered, if it is not.
+    pub(super) unsupported: Option<&'static str>,
+}
+
+const LINK: &str = "links, submodules and folders cannot be changed by a patch";
+const BINARY: &str = "binary hunks are not supported";
+const AGREE: &str = "the names in `diff --git`, `rename`, `---` and `+++` have to agree";
+
+/// Reads a section as one request.
+pub(super) fn draft(section: Section<'_>) -> Result<Draft, PatchError> {
+    let line = section.line;
+    let refuse = |what: &str| {
+        PatchError::syntax(format!(
+            "the file section at line {line} of the patch {what}"
+        ))
+    };
+    let unsupported = unsupported(&section.extended);
+    let extended = &section.extended;
+    let moved = [&extended.rename, &extended.copy]
+        .iter()
+        .any(|(from, to)| from.is_some() || to.is_some());
+    let (path, change) = match (extended.created, extended.deleted, moved) {
+        (None, None, true) => moved_file(section, refuse)?,
+        (None, None, false) => named_file(section, refuse)?,
+        (Some(_), None, false) | (None, Some(_), false) => git_file(section, refuse)?,
+        (Some(_), _, true) | (_, Some(_), true) | (Some(_), Some(_), false) => {
+            return Err(refuse(
+                "says two of: new file, deleted file, rename or copy",
+            ));
+        }
+    };
+    Ok(Draft {
+        path,
+        change,
+        unsupported,
+    })
+}
+
+fn unsupported(extended: &Extended) -> Option<&'static str> {
+    let stated = [
+        extended.old_mode,
+        extended.new_mode,
+        extended.created,
+        extended.deleted,
+        extended.index_mode,
+    ];
+    if stated.contains(&Some(StatedMode::Other)) {
+        Some(LINK)
+    } else if extended.binary {
+        Some(BINARY)
+    } else {
+        None
+    }
+}
+
+fn file_mode(stated: StatedMode) -> FileMode {
+    match stated {
+        StatedMode::Executable => FileMode::Executable,
+        // `Other` has been marked as unsupported.
+        StatedMode::Regular | StatedMode::Other => FileMode::Regular,
+    }
+}
+
+/// A rename or copy, which `diff --git` starts.
+fn moved_file(
+    section: Section<'_>,
+    refuse: impl Fn(&str) -> PatchError,
+) -> Result<(RawPath, Change), PatchError> {
+    let Extended {
+        rename,
+        copy,
+        old_mode,
+        new_mode,
+        ..
+    } = section.extended;
+    type Wrap = fn(RawPath) -> Source;
+    let (from, to, wrap): (_, _, Wrap) = match (rename, copy) {
+        ((Some(from), Some(to)), (None, None)) => (from, to, Source::Renamed),
+        ((None, None), (Some(from), Some(to))) => (from, to, Source::Copied),
+        ((_, _), (_, _)) => return Err(refuse("lacks one half of its rename or copy")),
+    };
+    let (old, new) = ([b"a/", &*from].concat(), [b"b/", &*to].concat());
+    let header_agrees = section
+        .git
+        .is_some_and(|names| names.agree_with(&old, &new));
+    let names_agree = section
+        .names
+        .is_none_or(|names| names == (Name::File(old), Name::File(new)));
+    if !header_agrees || !names_agree || from == to {
+        return Err(refuse("names different files in its header lines").with_hint(AGREE));
+    }
+    let bare = |name| RawPath { name, prefix: b"" };
+    Ok((
+        bare(to),
+        Change::Diff {
+            source: wrap(bare(from)),
+            old_mode: old_mode.map(file_mode),
+            new_mode: new_mode.map(file_mode),
+            hunks: section.hunks,
+        },
+    ))
+}
+
+/// A creation or deletion that git's extended headers state.
+fn git_file(
+    section: Section<'_>,
+    refuse: impl Fn(&str) -> PatchError,
+) -> Result<(RawPath, Change), PatchError> {
+    if section.extended.old_mode.is_some() || section.extended.new_mode.is_some() {
+        return Err(
+            refuse("changes the mode of a file that it creates or deletes")
+                .with_hint("a created file states its mode in `new file mode`"),
+        );
+    }
+    let created = section.extended.created.is_some();
+    let expected = "a new file has `--- /dev/null`, a deleted one `+++ /dev/null`";
+    let name = match (&section.names, created) {
+        (Some((Name::Nothing, Name::File(name))), true)
+        | (Some((Name::File(name), Name::Nothing)), false) => Some(name.clone()),
+        (None, _) => None,
+        (Some(_), _) => return Err(refuse("names the wrong files").with_hint(expected)),
+    };
+    let path = match (name, &section.git) {
+        (Some(name), Some(names)) => {
+            check_header(names, &name, &refuse)?;
+            RawPath {
+                name,
+                prefix: if created { b"b/" } else { b"a/" },
+            }
+        }
+        (Some(_), None) => return Err(refuse("has no `diff --git` line")),
+        (None, names) => header_path(names.as_ref(), &refuse)?,
+    };
+    let modes = (section.extended.created, section.extended.deleted);
+    let hunks = section.hunks;
+    let change = match modes {
+        (Some(mode), _) => creation(hunks, file_mode(mode), &refuse)?,
+        (None, mode) => deletion(hunks, mode.map(file_mode), &refuse)?,
+    };
+    Ok((path, change))
+}
+
+/// Whether the `diff --git` line agrees with the one name that `---` or `+++` gives. A
+/// name without a prefix is left to be refused as such.
+fn check_header(
+    names: &GitNames<'_>,
+    name: &[u8],
+    refuse: &impl Fn(&str) -> PatchError,
+) -> Result<(), PatchError> {
+    let Some(bare) = name
+        .strip_prefix(b"a/")
+        .or_else(|| name.strip_prefix(b"b/"))
+    else {
+        return Ok(());
+    };
+    if names.agree_with(&[b"a/", bare].concat(), &[b"b/", bare].concat()) {
+        return Ok(());
+    }
+    Err(refuse("names different files in its header lines").with_hint(AGREE))
+}
+
+/// The path when only the `diff --git` line names the file.
+fn header_path(
+    names: Option<&GitNames<'_>>,
+    refuse: &impl Fn(&str) -> PatchError,
+) -> Result<RawPath, PatchError> {
+    let (_, name) = names
+        .and_then(GitNames::of_one_file)
+        .ok_or_else(|| refuse("does not say which file it is about").with_hint(AGREE))?;
+    Ok(RawPath {
+        name,
+        prefix: b"b/",
+    })
+}
+
+/// A change in place, or a creation or deletion that only `/dev/null` states.
+fn named_file(
+    section: Section<'_>,
+    refuse: impl Fn(&str) -> PatchError,
+) -> Result<(RawPath, Change), PatchError> {
+    let modes = (
+        section.extended.old_mode.map(file_mode),
+        section.extended.new_mode.map(file_mode),
+    );
+    let git = section.git.as_ref();
+    let path = match (section.names, git) {
+        (Some((Name::Nothing, Name::File(name))), None) => {
+            let path = RawPath {
+                name,
+                prefix: b"b/",
+            };
+            let change = creation(section.hunks, FileMode::Regular, &refuse)?;
+            return Ok((path, change));
+        }
+        (Some((Name::File(name), Name::Nothing)), None) => {
+            let path = RawPath {
+                name,
+                prefix: b"a/",
+            };
+            return Ok((path, deletion(section.hunks, None, &refuse)?));
+        }
+        (Some((Name::File(old), Name::File(new))), git) => changed_path(&old, new, git, &refuse)?,
+        (None, git) => header_path(git, &refuse)?,
+        (Some((_, _)), _) => {
+            return Err(
+                refuse("names `/dev/null` without saying what it does").with_hint(
+                    "state `new file mode 100644` or `deleted file mode 100644` after `diff --git`",
+                ),
+            );
+        }
+    };
+    let empty = section.hunks.is_empty() && modes == (None, None);
+    if empty && !section.extended.binary {
+        return Err(refuse("asks for no change")
+            .with_hint("leave the section out, or add the hunks that belong to it"));
+    }
+    let (old_mode, new_mode) = modes;
+    Ok((
+        path,
+        Change::Diff {
+            source: Source::Same,
+            old_mode,
+            new_mode,
+            hunks: section.hunks,
+        },
+    ))
+}
+
+/// The path of a file that `---` and `+++` both name.
+fn changed_path(
+    old: &[u8],
+    new: Vec<u8>,
+    git: Option<&GitNames<'_>>,
+    refuse: &impl Fn(&str) -> PatchError,
+) -> Result<RawPath, PatchError> {
+    let bare = (old.strip_prefix(b"a/"), new.strip_prefix(b"b/"));
+    if let (Some(from), Some(to)) = bare {
+        if from != to {
+            return Err(refuse("names two files").with_hint(
+                "to rename a file, start with `diff --git` and state `rename from` and `rename to`",
+            ));
+        }
+        if git.is_some_and(|names| !names.agree_with(old, &new)) {
+            return Err(refuse("names different files in its header lines").with_hint(AGREE));
+        }
+        return Ok(RawPath {
+            name: new,
+            prefix: b"b/",
+        });
+    }
+    // One of the two has no prefix: that one is refused when paths are judged.
+    Ok(match bare.0 {
+        None => RawPath {
+            name: old.to_vec(),
+            prefix: b"a/",
+        },
+        Some(_) => RawPath {
+            name: new,
+            prefix: b"b/",
+        },
+    })
+}
+
+fn creation(
+    hunks: Vec<Hunk>,
+    mode: FileMode,
+    refuse: &impl Fn(&str) -> PatchError,
+) -> Result<Change, PatchError> {
+    let mut hunks = hunks.into_iter();
+    let content = match (hunks.next(), hunks.next()) {
+        (None, _) => Vec::new(),
+        (Some(hunk), None) if hunk.old.is_empty() => hunk.new,
+        (Some(_), _) => {
+            return Err(refuse("creates a file, but not from one hunk of `+` lines")
+                .with_hint("a new file has one hunk `@@ -0,0 +1,count @@`"));
+        }
+    };
+    Ok(Change::Create {
+        content: Arc::from(content),
+        mode,
+    })
+}
+
+fn deletion(
+    hunks: Vec<Hunk>,
+    mode: Option<FileMode>,
+    refuse: &impl Fn(&str) -> PatchError,
+) -> Result<Change, PatchError> {
+    let mut hunks = hunks.into_iter();
+    let expected = match (hunks.next(), hunks.next()) {
+        (None, _) => Vec::new(),
+        (Some(hunk), None) if hunk.new.is_empty() => hunk.old,
+        (Some(_), _) => {
+            return Err(refuse("deletes a file, but not by one hunk of `-` lines")
+                .with_hint("a deleted file has one hunk `@@ -1,count +0,0 @@`"));
+        }
+    };
+    Ok(Change::Delete {
+        expected: Arc::from(expected),
+        mode,
+    })
+}

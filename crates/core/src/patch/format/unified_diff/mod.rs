@@ -1,0 +1,10 @@
+//! Unified diffs as `git diff` writes them.
+
+mod cursor;
+mod draft;
+mod header;
+mod hunk;
+mod resolve;
+mod section;
+
+pub(super) use resolve::{looks_like, parse};

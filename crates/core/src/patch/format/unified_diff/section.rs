@@ -1,0 +1,227 @@
+//! One file section of a diff, read and checked for shape, not yet for meaning.
+
+use super::cursor::{Cursor, Line};
+use super::header::{GitNames, StatedMode, file_name, mode, whole_name};
+use super::hunk;
+use crate::patch::plan::MAX_HUNKS;
+use crate::patch::{Hunk, PatchError, PatchErrorKind};
+
+/// A name in a `---` or `+++` line.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Name {
+    /// `/dev/null`.
+    Nothing,
+    /// A name with its prefix.
+    File(Vec<u8>),
+}
+
+/// What git's extended headers state.
+#[derive(Default)]
+pub(super) struct Extended {
+    pub(super) old_mode: Option<StatedMode>,
+    pub(super) new_mode: Option<StatedMode>,
+    pub(super) created: Option<StatedMode>,
+    pub(super) deleted: Option<StatedMode>,
+    pub(super) index_mode: Option<StatedMode>,
+    pub(super) rename: (Option<Vec<u8>>, Option<Vec<u8>>),
+    pub(super) copy: (Option<Vec<u8>>, Option<Vec<u8>>),
+    pub(super) binary: bool,
+}
+
+/// A file section.
+pub(super) struct Section<'a> {
+    /// The line of the patch where it starts.
+    pub(super) line: u32,
+    /// Present if it starts with `diff --git`.
+    pub(super) git: Option<GitNames<'a>>,
+    pub(super) extended: Extended,
+    /// The `---` and `+++` lines.
+    pub(super) names: Option<(Name, Name)>,
+    pub(super) hunks: Vec<Hunk>,
+}
+
+/// Reads the next file section; prose before it is skipped.
+pub(super) fn next<'a>(
+    cursor: &mut Cursor<'a>,
+    hunks_so_far: usize,
+) -> Result<Option<Section<'a>>, PatchError> {
+    loop {
+        let Some(line) = cursor.peek() else {
+            return Ok(None);
+        };
+        if let Some(names) = line.bytes.strip_prefix(b"diff --git ") {
+            cursor.next();
+            return git_section(cursor, line, names, hunks_so_far).map(Some);
+        }
+        if cursor.at_file_header() {
+            let mut section = Section {
+                line: line.number,
+                git: None,
+                extended: Extended::default(),
+                names: None,
+                hunks: Vec::new(),
+            };
+            files_and_hunks(cursor, &mut section, hunks_so_far)?;
+            return Ok(Some(section));
+        }
+        if line.bytes.starts_with(b"@@ ") {
+            return Err(PatchError::syntax(format!(
+                "the hunk at line {} of the patch belongs to no file",
+                line.number
+            ))
+            .with_hint(
+                "put `--- a/<path>` and `+++ b/<path>` before the first hunk of each file",
+            ));
+        }
+        cursor.next();
+    }
+}
+
+fn git_section<'a>(
+    cursor: &mut Cursor<'a>,
+    line: Line<'a>,
+    names: &'a [u8],
+    hunks_so_far: usize,
+) -> Result<Section<'a>, PatchError> {
+    let names = GitNames::read(names)
+        .ok_or_else(|| malformed(line, "a `diff --git` line with two names"))?;
+    let mut section = Section {
+        line: line.number,
+        git: Some(names),
+        extended: Extended::default(),
+        names: None,
+        hunks: Vec::new(),
+    };
+    while let Some(line) = cursor.peek() {
+        if !extended_header(&mut section.extended, line)? {
+            break;
+        }
+        cursor.next();
+    }
+    if cursor.at_file_header() {
+        files_and_hunks(cursor, &mut section, hunks_so_far)?;
+    } else if let Some(line) = cursor.peek()
+        && (line.bytes == b"GIT binary patch" || line.bytes.starts_with(b"Binary files "))
+    {
+        section.extended.binary = true;
+        cursor.next();
+        skip_binary(cursor);
+    }
+    Ok(section)
+}
+
+/// Skips binary data up to the next section, so that none of it is taken for a header.
+fn skip_binary(cursor: &mut Cursor<'_>) {
+    while let Some(line) = cursor.peek() {
+        if line.bytes.starts_with(b"diff --git ") || line.bytes.starts_with(b"-- ") {
+            break;
+        }
+        cursor.next();
+    }
+}
+
+fn malformed(line: Line<'_>, expected: &str) -> PatchError {
+    PatchError::syntax(format!(
+        "line {} of the patch is not {expected}",
+        line.number
+    ))
+    .with_hint("copy the header lines as `git diff` writes them, with LF line ends")
+}
+
+/// Takes `line` in if it is an extended header.
+fn extended_header(extended: &mut Extended, line: Line<'_>) -> Result<bool, PatchError> {
+    fn once<T>(slot: &mut Option<T>, value: Option<T>, line: Line<'_>) -> Result<bool, PatchError> {
+        if slot.is_some() {
+            return Err(malformed(line, "stated once"));
+        }
+        *slot = Some(value.ok_or_else(|| malformed(line, "a header with a valid value"))?);
+        Ok(true)
+    }
+    let bytes = line.bytes;
+    let value = |key: &str| bytes.strip_prefix(key.as_bytes());
+    if let Some(text) = value("old mode ") {
+        once(&mut extended.old_mode, mode(text), line)
+    } else if let Some(text) = value("new mode ") {
+        once(&mut extended.new_mode, mode(text), line)
+    } else if let Some(text) = value("new file mode ") {
+        once(&mut extended.created, mode(text), line)
+    } else if let Some(text) = value("deleted file mode ") {
+        once(&mut extended.deleted, mode(text), line)
+    } else if let Some(text) = value("rename from ") {
+        once(&mut extended.rename.0, whole_name(text), line)
+    } else if let Some(text) = value("rename to ") {
+        once(&mut extended.rename.1, whole_name(text), line)
+    } else if let Some(text) = value("copy from ") {
+        once(&mut extended.copy.0, whole_name(text), line)
+    } else if let Some(text) = value("copy to ") {
+        once(&mut extended.copy.1, whole_name(text), line)
+    } else if let Some(text) = value("index ") {
+        // The ids are abbreviated and of another hash than ours; only the mode is read.
+        match text.rsplit(|byte| *byte == b' ').next() {
+            Some(last) if last.len() < text.len() => {
+                once(&mut extended.index_mode, mode(last), line)
+            }
+            Some(_) | None => Ok(true),
+        }
+    } else {
+        Ok(value("similarity index ").is_some() || value("dissimilarity index ").is_some())
+    }
+}
+
+fn files_and_hunks(
+    cursor: &mut Cursor<'_>,
+    section: &mut Section<'_>,
+    hunks_so_far: usize,
+) -> Result<(), PatchError> {
+    let (Some(old), Some(new)) = (cursor.next(), cursor.next()) else {
+        return Ok(());
+    };
+    section.names = Some((name(old, b"--- ")?, name(new, b"+++ ")?));
+    while let Some(line) = cursor.peek() {
+        if !line.bytes.starts_with(b"@@") {
+            break;
+        }
+        cursor.next();
+        section.hunks.push(hunk::read(cursor, line)?);
+        if hunks_so_far.saturating_add(section.hunks.len()) > MAX_HUNKS {
+            return Err(PatchError::new(
+                PatchErrorKind::Budget,
+                format!("the patch has more than {MAX_HUNKS} hunks"),
+            )
+            .with_hint("split the patch"));
+        }
+    }
+    if section.hunks.is_empty() {
+        return Err(PatchError::syntax(format!(
+            "no hunk follows the file header at line {} of the patch",
+            old.number
+        ))
+        .with_hint("follow `+++` by `@@ -line,count +line,count @@`"));
+    }
+    let ascending = section
+        .hunks
+        .iter()
+        .zip(section.hunks.iter().skip(1))
+        .all(|(before, after)| before.old_start <= after.old_start);
+    if !ascending {
+        return Err(PatchError::syntax(format!(
+            "the hunks of the file at line {} of the patch are out of order",
+            old.number
+        ))
+        .with_hint("sort the hunks by the lines of the original file"));
+    }
+    Ok(())
+}
+
+fn name(line: Line<'_>, key: &[u8]) -> Result<Name, PatchError> {
+    let text = line.bytes.strip_prefix(key).unwrap_or_default();
+    let name = file_name(text).ok_or_else(|| malformed(line, "a file header with a valid name"))?;
+    if name.is_empty() || name.ends_with(b"\r") {
+        return Err(malformed(line, "a file header with a valid name"));
+    }
+    Ok(if name == b"/dev/null" {
+        Name::Nothing
+    } else {
+        Name::File(name)
+    })
+}

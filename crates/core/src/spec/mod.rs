@@ -1,0 +1,29 @@
+//! What must hold: the file `probity.toml`, read into a [`Spec`].
+//!
+//! A spec is contract and evaluation at once: a description for people, a guard, a budget
+//! and named checks. It is trusted input, and still read with bounds.
+
+mod check;
+mod document;
+mod error;
+mod fields;
+mod guarding;
+mod json;
+mod kinds;
+mod overrides;
+mod pattern;
+mod read;
+mod suite;
+
+pub use check::{
+    Check, CheckKind, DiffCheck, FileContains, FileExists, KindName, MAX_NAME, PackCheck, PackRef,
+    Predicate,
+};
+pub use error::{MAX_ERRORS, SpecError, SpecErrors};
+pub use overrides::BudgetOverrides;
+pub use pattern::{Pattern, PatternError};
+pub use read::{MAX_CHECKS, MAX_SPEC_BYTES, Resolve, Spec, VERSION};
+pub use suite::{Expectation, MAX_TEST_ID, MAX_TEST_IDS, Runner, SuiteCheck};
+
+pub(crate) use document::{Node, Value, parse_document};
+pub(crate) use error::{Source, nearest};

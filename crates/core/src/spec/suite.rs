@@ -1,0 +1,378 @@
+//! A test suite as a check, and what it is expected to show.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::document::Value;
+use super::error::{Sink, did_you_mean};
+use super::fields::{Fields, Located};
+use super::kinds::{Context, plain_name, spec_path};
+use crate::RepoPath;
+
+/// Most test ids in one spec, in all lists together.
+pub const MAX_TEST_IDS: usize = 200_000;
+/// Longest test id, in bytes.
+pub const MAX_TEST_ID: usize = 4096;
+
+/// A test suite that must show what is expected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SuiteCheck {
+    /// The test framework.
+    pub runner: Runner,
+    /// The language implementation to run it on, by name. Default `python`.
+    pub runtime: String,
+    /// A lock of the packages that the tests need, relative to the folder of the spec.
+    pub lock: Option<String>,
+    /// Folders of the repository on the import path, `.` being its root. Default `["."]`.
+    pub python_path: Vec<String>,
+    /// Arguments for the runner. Default none.
+    pub args: Vec<String>,
+    /// What must come out.
+    pub expectation: Expectation,
+}
+
+/// A test framework.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Runner {
+    /// pytest.
+    Pytest,
+}
+
+impl Runner {
+    /// Every runner.
+    pub const ALL: [Self; 1] = [Self::Pytest];
+
+    /// The name used in specs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pytest => "pytest",
+        }
+    }
+}
+
+impl fmt::Display for Runner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a suite must show to pass.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "expect", rename_all = "kebab-case")]
+pub enum Expectation {
+    /// Every test of `ids` that is not in `except` passed. What other tests did is reported
+    /// and decides nothing.
+    Tests {
+        /// The expected ids.
+        ids: BTreeSet<String>,
+        /// Ids that are not expected after all.
+        except: BTreeSet<String>,
+    },
+    /// At least one test passed and none outside `except` failed. Skips are allowed, so
+    /// this says less than a list does.
+    Any {
+        /// Ids that may fail.
+        except: BTreeSet<String>,
+    },
+}
+
+impl Expectation {
+    /// Expects exactly `ids`.
+    pub fn tests(ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self::Tests {
+            ids: ids.into_iter().map(Into::into).collect(),
+            except: BTreeSet::new(),
+        }
+    }
+
+    /// Expects that something passes and nothing fails.
+    #[must_use]
+    pub const fn any() -> Self {
+        Self::Any {
+            except: BTreeSet::new(),
+        }
+    }
+
+    /// Whether the test called `id` must pass.
+    #[must_use]
+    pub fn expects(&self, id: &str) -> bool {
+        match self {
+            Self::Tests { ids, except } => ids.contains(id) && !except.contains(id),
+            Self::Any { .. } => false,
+        }
+    }
+
+    /// The ids that must pass, sorted; none if there is no list.
+    pub fn expected(&self) -> impl Iterator<Item = &str> {
+        let (ids, except) = match self {
+            Self::Tests { ids, except } => (Some(ids), except),
+            Self::Any { except } => (None, except),
+        };
+        ids.into_iter()
+            .flatten()
+            .filter(|id| !except.contains(*id))
+            .map(String::as_str)
+    }
+}
+
+/// Reads the keys of `kind = "suite"`.
+pub(super) fn read(
+    fields: &mut Fields<'_>,
+    context: &mut Context<'_>,
+    sink: &mut Sink<'_>,
+) -> Option<SuiteCheck> {
+    let runner = fields.required_text(sink, "runner").and_then(|text| {
+        let runner = Runner::ALL
+            .into_iter()
+            .find(|runner| runner.name() == text.value);
+        if runner.is_none() {
+            let names = Runner::ALL.map(Runner::name);
+            let message = format!("unknown runner `{}`", text.value.escape_debug());
+            let hint = did_you_mean(text.value, names)
+                .unwrap_or_else(|| format!("known runners: {}", names.join(", ")));
+            sink.report(text.at, text.path, message, Some(hint));
+        }
+        runner
+    });
+    let runtime = match fields.text(sink, "runtime") {
+        None => Some("python".to_owned()),
+        Some(text) => plain_name(&text, "runtime", sink),
+    };
+    let lock = fields
+        .text(sink, "lock")
+        .and_then(|text| spec_path(&text, sink));
+    let python_path = python_path(fields, sink);
+    let args = arguments(fields, sink);
+    let expectation = expectation(fields, context, sink);
+    Some(SuiteCheck {
+        runner: runner?,
+        runtime: runtime?,
+        lock,
+        python_path,
+        args,
+        expectation: expectation?,
+    })
+}
+
+fn python_path(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {
+    let Some(texts) = fields.texts(sink, "python-path") else {
+        return vec![".".to_owned()];
+    };
+    for text in &texts {
+        if text.value != "."
+            && let Err(error) = RepoPath::new(text.value)
+        {
+            let hint = "a folder of the repository, or `.` for its root";
+            sink.report(
+                text.at,
+                text.path.clone(),
+                error.to_string(),
+                Some(hint.to_owned()),
+            );
+        }
+    }
+    texts.iter().map(|text| text.value.to_owned()).collect()
+}
+
+fn arguments(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {
+    let texts = fields.texts(sink, "args").unwrap_or_default();
+    for text in texts.iter().filter(|text| text.value.contains('\0')) {
+        sink.report(
+            text.at,
+            text.path.clone(),
+            "an argument cannot hold NUL",
+            None,
+        );
+    }
+    texts.iter().map(|text| text.value.to_owned()).collect()
+}
+
+fn expectation(
+    fields: &mut Fields<'_>,
+    context: &mut Context<'_>,
+    sink: &mut Sink<'_>,
+) -> Option<Expectation> {
+    const SPELL_IT_OUT: &str = "list the ids that must pass, name files that list them as \
+        `expect-from`, or write `expect = \"any\"`";
+    let problems = sink.count();
+    let node = fields.node("expect");
+    let any = match node.map(|node| (&node.value, node.at)) {
+        Some((Value::Text(text), at)) => {
+            if text != "any" {
+                let message = format!("`expect` is `{}`", text.escape_debug());
+                sink.report(
+                    at,
+                    fields.path_of("expect"),
+                    message,
+                    Some(SPELL_IT_OUT.to_owned()),
+                );
+                return None;
+            }
+            true
+        }
+        Some((_, _)) | None => false,
+    };
+    let inline = if any {
+        None
+    } else {
+        fields.texts(sink, "expect")
+    };
+    let files = fields.texts(sink, "expect-from");
+    let mut except = BTreeSet::new();
+    for text in fields.texts(sink, "except").unwrap_or_default() {
+        add_inline(&text, &mut except, context, sink);
+    }
+    for text in fields.texts(sink, "except-from").unwrap_or_default() {
+        add_file(&text, &mut except, context, sink);
+    }
+    if any {
+        if let Some(file) = files.iter().flatten().next() {
+            let message = "`expect = \"any\"` and `expect-from` exclude each other";
+            sink.report(file.at, file.path.clone(), message, None);
+            return None;
+        }
+        return Some(Expectation::Any { except });
+    }
+    if node.is_none() && files.is_none() {
+        fields.missing(sink, "expect", Some(SPELL_IT_OUT));
+        return None;
+    }
+    let mut ids = BTreeSet::new();
+    for text in inline.into_iter().flatten() {
+        add_inline(&text, &mut ids, context, sink);
+    }
+    for text in files.into_iter().flatten() {
+        add_file(&text, &mut ids, context, sink);
+    }
+    if sink.count() > problems {
+        return None;
+    }
+    let expectation = Expectation::Tests { ids, except };
+    if expectation.expected().next().is_none() {
+        let at = node.map_or(fields.at(), |node| node.at);
+        let message = "no test is expected, so nothing would be checked";
+        sink.report(
+            at,
+            fields.path_of("expect"),
+            message,
+            Some(SPELL_IT_OUT.to_owned()),
+        );
+        return None;
+    }
+    Some(expectation)
+}
+
+fn add_inline(
+    text: &Located<&str>,
+    ids: &mut BTreeSet<String>,
+    context: &mut Context<'_>,
+    sink: &mut Sink<'_>,
+) {
+    match check_id(text.value).and_then(|()| count_ids(context, 1)) {
+        Ok(()) => {
+            ids.insert(text.value.to_owned());
+        }
+        Err(message) => sink.report(text.at, text.path.clone(), message, None),
+    }
+}
+
+fn add_file(
+    text: &Located<&str>,
+    ids: &mut BTreeSet<String>,
+    context: &mut Context<'_>,
+    sink: &mut Sink<'_>,
+) {
+    let Some(path) = spec_path(text, sink) else {
+        return;
+    };
+    let read = (context.resolve)(&path)
+        .and_then(|bytes| read_ids(&bytes))
+        .and_then(|list| count_ids(context, list.len()).map(|()| list));
+    match read {
+        Ok(list) => ids.extend(list),
+        Err(reason) => {
+            let message = format!("`{}`: {reason}", path.escape_debug());
+            sink.report(text.at, text.path.clone(), message, None);
+        }
+    }
+}
+
+/// Counts ids against the bound of the whole spec.
+fn count_ids(context: &mut Context<'_>, more: usize) -> Result<(), String> {
+    context.ids = context.ids.saturating_add(more);
+    if context.ids > MAX_TEST_IDS {
+        return Err(format!("the spec names more than {MAX_TEST_IDS} test ids"));
+    }
+    Ok(())
+}
+
+/// Reads a list of test ids: a JSON list of strings, or one id a line.
+///
+/// # Errors
+/// Says in one line what is wrong with the list.
+fn read_ids(bytes: &[u8]) -> Result<Vec<String>, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    let ids: Vec<String> = if text.trim_start().starts_with('[') {
+        serde_json::from_str(text)
+            .map_err(|error| format!("it is not a JSON list of strings: {error}"))?
+    } else {
+        text.lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    ids.iter().try_for_each(|id| check_id(id))?;
+    Ok(ids)
+}
+
+/// Whether `id` can be the id of a test.
+///
+/// # Errors
+/// Says in one line why not.
+fn check_id(id: &str) -> Result<(), String> {
+    if id.trim().is_empty() {
+        Err("a test id is empty".to_owned())
+    } else if id.len() > MAX_TEST_ID {
+        Err(format!("a test id is longer than {MAX_TEST_ID} bytes"))
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_come_as_json_or_as_lines() {
+        let wanted = ["tests/a.py::x[a b]", "tests/a.py::y"];
+        assert_eq!(
+            read_ids(br#" ["tests/a.py::x[a b]", "tests/a.py::y"]"#).unwrap(),
+            wanted
+        );
+        assert_eq!(
+            read_ids(b"tests/a.py::x[a b]\r\n\ntests/a.py::y\n").unwrap(),
+            wanted
+        );
+        assert!(read_ids(b"[1]").is_err());
+        assert!(read_ids(b"[\"\"]").is_err());
+        assert!(read_ids(b"\xff").is_err());
+        assert!(read_ids("x".repeat(MAX_TEST_ID + 1).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn an_excepted_id_is_not_expected() {
+        let expectation = Expectation::Tests {
+            ids: ["a", "b"].map(str::to_owned).into(),
+            except: ["b", "c"].map(str::to_owned).into(),
+        };
+        assert_eq!(expectation.expected().collect::<Vec<_>>(), ["a"]);
+        assert!(expectation.expects("a") && !expectation.expects("b"));
+        assert_eq!(Expectation::any().expected().count(), 0);
+    }
+}

@@ -1,0 +1,28 @@
+//! Running the checks of a spec on a tree: from [`Check`](crate::spec::Check)s to a
+//! [`Verdict`].
+//!
+//! Static kinds are decided here. Packs and suites run elsewhere, behind the trait
+//! [`Executor`]; nothing in this crate executes what is under test.
+
+mod change;
+mod document;
+mod files;
+mod judge;
+mod outcome;
+mod report;
+mod run;
+mod suite;
+mod verdict;
+
+pub use document::{
+    BaseSummary, PatchSummary, PatchedSummary, SCHEMA, SpecSource, SpecSummary, Timings,
+    VerdictDocument,
+};
+pub use judge::judge_suite;
+pub use outcome::{Assurance, Cause, Outcome};
+pub use report::{Captured, CheckReport, Finding, Level};
+pub use run::{Event, Executor, NoExecutor, VerifyInput, verify};
+pub use suite::{
+    CollectError, SuiteEnd, SuiteJudgement, SuiteRecord, SuiteReport, TestOutcome, TestReport,
+};
+pub use verdict::{Status, Verdict};

@@ -1,0 +1,208 @@
+//! What a test suite reports: records of a runner, results of tests.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Assurance, Cause, CheckReport, Outcome};
+use crate::budget::LimitHit;
+use crate::spec::Check;
+
+/// Results of a suite, test by test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuiteReport {
+    /// The language implementation with its version, such as `python 3.15.0`.
+    pub runtime: String,
+    /// The test framework with its version, such as `pytest 9.2.0`.
+    pub runner: String,
+    /// How many tests were expected; 0 without a list.
+    pub expected: u64,
+    /// Every test that was expected or reported, sorted by id.
+    pub tests: Vec<TestReport>,
+    /// What could not be collected.
+    pub collect_errors: Vec<CollectError>,
+}
+
+/// The result of one test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestReport {
+    /// Its id, as the runner names it.
+    pub id: String,
+    /// How it ended.
+    pub outcome: TestOutcome,
+    /// Whether it had to pass.
+    pub expected: bool,
+    /// Why it did not pass, from the runner. Untrusted, may have several lines.
+    pub message: Option<String>,
+    /// What it printed, from the runner. Untrusted.
+    pub stdout: Option<String>,
+    /// What it printed to standard error, from the runner. Untrusted.
+    pub stderr: Option<String>,
+}
+
+/// How a test ended, from the best to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TestOutcome {
+    /// It passed.
+    Passed,
+    /// It passed, but was marked as expected to fail.
+    XPassed,
+    /// It failed, as it was marked to.
+    XFailed,
+    /// It did not run, on its own wish.
+    Skipped,
+    /// It is expected, but the runner never reported it.
+    Missing,
+    /// It started, but the runner never reported its end.
+    Incomplete,
+    /// It failed.
+    Failed,
+    /// It broke outside the test itself, such as in a fixture.
+    Error,
+}
+
+impl TestOutcome {
+    /// The name used in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::XPassed => "xpassed",
+            Self::XFailed => "xfailed",
+            Self::Skipped => "skipped",
+            Self::Missing => "missing",
+            Self::Incomplete => "incomplete",
+            Self::Failed => "failed",
+            Self::Error => "error",
+        }
+    }
+
+    /// Whether a suite that expects no particular test passes in spite of this one.
+    #[must_use]
+    pub const fn is_tolerable(self) -> bool {
+        match self {
+            Self::Passed | Self::XPassed | Self::XFailed | Self::Skipped => true,
+            Self::Missing | Self::Incomplete | Self::Failed | Self::Error => false,
+        }
+    }
+}
+
+impl fmt::Display for TestOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A file or module whose tests could not be collected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectError {
+    /// What could not be collected, as the runner names it.
+    pub id: String,
+    /// Why, from the runner. Untrusted, may have several lines.
+    pub message: String,
+}
+
+/// One record of a runner. As JSON: `{"event": "result", "id": …, "outcome": …}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum SuiteRecord {
+    /// Something could not be collected.
+    CollectError(CollectError),
+    /// A test starts.
+    Start {
+        /// Its id.
+        id: String,
+    },
+    /// A test ended.
+    Result {
+        /// Its id.
+        id: String,
+        /// How it ended.
+        outcome: TestOutcome,
+        /// Why it did not pass.
+        #[serde(default)]
+        message: Option<String>,
+        /// What it printed.
+        #[serde(default)]
+        stdout: Option<String>,
+        /// What it printed to standard error.
+        #[serde(default)]
+        stderr: Option<String>,
+    },
+    /// The runner is done: it reported all that it ran.
+    Finish,
+}
+
+/// How the guest that ran the suite ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SuiteEnd {
+    /// It exited by itself.
+    Exit(i32),
+    /// It trapped.
+    Trap(String),
+    /// A limit ended it.
+    Limit(LimitHit),
+}
+
+impl SuiteEnd {
+    /// The cause that such an end stands for, if it came too early.
+    #[must_use]
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Exit(code) => Cause::Exit { code: *code },
+            Self::Trap(message) => Cause::Trap {
+                message: message.clone(),
+            },
+            Self::Limit(hit) => Cause::Limit(*hit),
+        }
+    }
+}
+
+/// The judgement on a suite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuiteJudgement {
+    /// Why it did not pass; `None` if it passed.
+    pub cause: Option<Cause>,
+    /// One line for people.
+    pub message: String,
+    /// How many tests were expected.
+    pub expected: u64,
+    /// Every test that was expected or reported, sorted by id.
+    pub tests: Vec<TestReport>,
+    /// What could not be collected, in the order of the records.
+    pub collect_errors: Vec<CollectError>,
+}
+
+impl SuiteJudgement {
+    /// How the check ended.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        self.cause.as_ref().map_or(Outcome::Pass, Cause::outcome)
+    }
+
+    /// The report of `check`, without fuel, limits, output and time.
+    #[must_use]
+    pub fn into_report(
+        self,
+        check: &Check,
+        assurance: Assurance,
+        runtime: impl Into<String>,
+        runner: impl Into<String>,
+    ) -> CheckReport {
+        let report = match self.cause {
+            None => CheckReport::pass(check, assurance, self.message),
+            Some(cause) => CheckReport::stopped(check, assurance, cause, self.message),
+        };
+        CheckReport {
+            tests: Some(SuiteReport {
+                runtime: runtime.into(),
+                runner: runner.into(),
+                expected: self.expected,
+                tests: self.tests,
+                collect_errors: self.collect_errors,
+            }),
+            ..report
+        }
+    }
+}

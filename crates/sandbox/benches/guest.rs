@@ -1,0 +1,55 @@
+//! Small guests: the start of an instance, and a whole check of a pack.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark has nobody to report to")]
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use probity_core::repo::File;
+use probity_core::spec::{Check, CheckKind, PackCheck, PackRef};
+use probity_core::verify::Outcome;
+use probity_core::{Budget, Repo, RepoPath};
+use probity_sandbox::fs::{Filesystem, Quota};
+use probity_sandbox::guest::START_TIME;
+use probity_sandbox::{Ending, Engine, Invocation, pack};
+
+fn guests(c: &mut Criterion) {
+    let engine = Engine::new(None).unwrap();
+    let nothing = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#);
+    let nothing = engine.module(&nothing.unwrap(), u64::MAX).unwrap().unwrap();
+    c.bench_function("a guest that does nothing", |b| {
+        b.iter(|| {
+            let budget = Budget::check();
+            let fs = Filesystem::new(Quota::from(&budget), START_TIME);
+            let run = Invocation::command(vec!["nothing".to_owned()], fs, budget)
+                .run(&engine, &nothing)
+                .unwrap();
+            assert_eq!(run.ending, Ending::Exited(0));
+            black_box(run.fuel)
+        });
+    });
+
+    let mut repo = Repo::new();
+    for index in 0..20 {
+        let path: RepoPath = format!("src/f{index}.txt").parse().unwrap();
+        repo.insert(&path, File::regular(*b"some text\nand more\n")).unwrap();
+    }
+    let wanted = PackCheck {
+        pack: PackRef::BuiltIn("text".to_owned()),
+        check: "final-newline".to_owned(),
+        params: serde_json::from_str(r#"{"paths": ["**"]}"#).unwrap(),
+    };
+    let check = Check::new("final-newline", CheckKind::Pack(wanted.clone()));
+    let text = pack::built_in("text").unwrap();
+    let text = engine.module(text.module, u64::MAX).unwrap().unwrap();
+    c.bench_function("a pack check over 20 files", |b| {
+        b.iter(|| {
+            let report = pack::run_check(&engine, &text, &check, &wanted, &repo, 0);
+            assert_eq!(report.outcome, Outcome::Pass);
+            black_box(report.fuel)
+        });
+    });
+}
+
+criterion_group!(benches, guests);
+criterion_main!(benches);

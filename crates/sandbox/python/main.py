@@ -1,0 +1,46 @@
+"""Run one pytest session inside the sandbox: `main.py CONFIG`.
+
+CONFIG is a JSON file:
+
+    root         absolute folder of the repository; the working folder and pytest's rootdir
+    python_path  folders relative to root that come first in sys.path (default none)
+    site         absolute folders with installed wheels, after python_path (default none)
+    args         pytest's arguments (default none)
+    results      file or device that gets one JSON record a line (see probity_pytest.py); it must exist
+    seed         integer for the global random generator (default 0)
+    skip         ids of tests that are not run: those that an earlier session of the suite has begun
+                 (default none)
+    bundled      top-level names of the runtime's own third-party packages that may be imported
+                 (default none, `["*"]` all)
+
+Unknown keys are an error. The exit code is pytest's; 3 if the session could not be set up.
+
+Invariants: the results device is open, and pytest and the plugin are imported, before any code of the
+repository is; the repository's modules win over installed wheels, these over the runtime; a module that was
+imported earlier (in a snapshot) from another place than the one that wins now is imported anew; packages
+that the runtime happens to bundle do not exist unless named, so that a missing dependency fails here as it
+fails elsewhere. The environment cannot steer pytest.
+
+Absent: `.pth` files, virtual environments, command line flags.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+
+def main(config_path: str) -> int:
+    """Read the configuration and run its session; the process's exit code."""
+    with open(config_path, encoding="utf-8") as file:
+        config = json.load(file)
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path.insert(0, here)
+    import probity_session
+
+    return probity_session.run(probity_session.Config(**config), here)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

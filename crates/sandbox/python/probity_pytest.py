@@ -1,0 +1,291 @@
+"""The pytest plugin that reports every test's own completion as a record.
+
+Records, in this order (fields beside `event`):
+
+    session        python, runner ("pytest"), runner_version, shadowed: standard library names that the
+                   repository or a wheel also claims
+    collect-error  path, message        a file or class could not be collected
+    collect-skip   path, reason         a file or class was skipped as a whole
+    collected      ids: at most 1000; as many records as needed
+    start          id
+    result         id, outcome (passed, failed, error, skipped, xfailed, xpassed), and where not empty:
+                   message, reason (of a skip or an expected failure), stdout, stderr, standins: the
+                   names of the stand-ins that were used between start and result
+    internal-error message              pytest or this plugin broke; the session is not to be trusted
+    interrupted    message              the session was stopped from inside
+    finish         exit (pytest's code), tests (number of results)
+
+Invariants: at most one result for an id, written after its teardown; an id that several tests share gets
+the worst of their outcomes, after the last of them; an outcome is taken from the outermost place of
+pytest's report hook, and a test that raised but is reported as passed counts as failed; an error inside the
+plugin is a record and ends the session, never a pass. No result is written for a test that did not
+complete.
+
+Absent: terminal output (pytest's own goes to stdout), and any defence against code that patches this
+module.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from _pytest import capture
+
+from probity_records import MESSAGE, STREAM, Records, bounded, describe, text
+from probity_standins import ledger
+
+IDS_PER_RECORD = 1000
+WORST_FIRST = ("error", "failed", "skipped", "xpassed", "xfailed", "passed")
+
+
+@dataclass
+class Finding:
+    """What is known so far about one run of one test."""
+
+    phases: dict[str, pytest.TestReport] = field(default_factory=dict)
+    raised: dict[str, str] = field(default_factory=dict)
+    failed_part: pytest.TestReport | None = None
+
+    def outcome(self) -> str:
+        """The verdict over set-up, call and teardown."""
+        setup, call, teardown = (self.phases.get(when) for when in ("setup", "call", "teardown"))
+        if setup is None or teardown is None or setup.failed or teardown.failed:
+            return "error"
+        if setup.skipped:
+            return "xfailed" if hasattr(setup, "wasxfail") else "skipped"
+        if call is None:
+            return "error"
+        if call.failed or self.failed_part is not None or self.hidden():
+            return "failed"
+        if call.skipped:
+            return "xfailed" if hasattr(call, "wasxfail") else "skipped"
+        return "xpassed" if hasattr(call, "wasxfail") else "passed"
+
+    def hidden(self) -> list[str]:
+        """The phases that raised although their reports now say that they passed."""
+        return [
+            when
+            for when, report in self.phases.items()
+            if report.passed and when in self.raised and not hasattr(report, "wasxfail")
+        ]
+
+    def message(self) -> str:
+        """Every failure's own text, in order."""
+        parts = [report.longreprtext for report in self.phases.values() if report.failed]
+        if self.failed_part is not None and not parts:
+            parts.append(self.failed_part.longreprtext)
+        parts.extend(
+            "reported as passed, but %s raised %s" % (when, self.raised[when]) for when in self.hidden()
+        )
+        missing = [when for when in ("setup", "teardown") if when not in self.phases]
+        parts.extend("no report of %s" % when for when in missing)
+        return "\n\n".join(parts)
+
+    def reason(self) -> str:
+        """Why it was skipped, or expected to fail."""
+        for report in self.phases.values():
+            if hasattr(report, "wasxfail"):
+                return str(report.wasxfail)
+            if report.skipped:
+                return skip_reason(report)
+        return ""
+
+
+class Reporter:
+    """The plugin object."""
+
+    def __init__(self, records: Records, skip: frozenset[str] = frozenset()) -> None:
+        self.records = records
+        self.skip = skip
+        self.current: dict[str, Finding] = {}
+        self.done: dict[str, list[dict[str, Any]]] = {}
+        self.wanted: Counter[str] = Counter()
+        self.results = 0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        with self.guarded():
+            if report.failed:
+                self.records.write(
+                    {
+                        "event": "collect-error",
+                        "path": text(report.nodeid),
+                        "message": bounded(report.longreprtext, MESSAGE),
+                    }
+                )
+            elif report.skipped:
+                self.records.write(
+                    {
+                        "event": "collect-skip",
+                        "path": text(report.nodeid),
+                        "reason": bounded(skip_reason(report), MESSAGE),
+                    }
+                )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if text(item.nodeid) not in self.skip]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        with self.guarded():
+            ids = [item.nodeid for item in session.items]
+            self.wanted = Counter(ids)
+            unique = list(self.wanted)
+            for start in range(0, len(unique), IDS_PER_RECORD):
+                part = unique[start : start + IDS_PER_RECORD]
+                self.records.write({"event": "collected", "ids": [text(i) for i in part]})
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        with self.guarded():
+            self.current[nodeid] = Finding()
+            ledger.take()
+            if nodeid not in self.done:
+                self.records.write({"event": "start", "id": text(nodeid)})
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, Any]:
+        raised = call.excinfo
+        report = yield
+        with self.guarded():
+            finding = self.current.setdefault(item.nodeid, Finding())
+            if call.when == "setup":
+                finding.phases.clear()
+                finding.raised.clear()
+                finding.failed_part = None
+            finding.phases[report.when] = report
+            if raised is not None:
+                finding.raised[report.when] = raised.exconly()
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        with self.guarded():
+            finding = self.current.setdefault(report.nodeid, Finding())
+            if hasattr(report, "context"):  # one part of a test with subtests
+                if report.failed and finding.failed_part is None:
+                    finding.failed_part = report
+            else:
+                finding.phases.setdefault(report.when, report)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        with self.guarded():
+            self.finish_test(nodeid)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self.records.write({"event": "internal-error", "message": describe(excinfo.value)})
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self.records.write({"event": "interrupted", "message": bounded(excinfo.exconly(), MESSAGE)})
+
+    def finish_test(self, nodeid: str) -> None:
+        """Write the test's result, unless another test of the same id is still to come."""
+        finding = self.current.pop(nodeid, None)
+        if finding is None or not finding.phases:
+            return
+        runs = self.done.setdefault(nodeid, [])
+        runs.append(result_record(nodeid, finding))
+        wanted = max(1, self.wanted[nodeid])
+        if len(runs) > wanted:
+            self.records.write({"event": "internal-error", "message": "ran again: " + text(nodeid)})
+        elif len(runs) == wanted:
+            self.records.write(min(runs, key=lambda record: WORST_FIRST.index(record["outcome"])))
+            self.results += 1
+
+    def guarded(self) -> Guarded:
+        """A block whose errors become a record and go on."""
+        return Guarded(self.records)
+
+
+class Guarded:
+    """Reports an error that leaves the block; never hides it."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            self.records.write({"event": "internal-error", "message": describe(error)})
+
+
+def result_record(nodeid: str, finding: Finding) -> dict[str, Any]:
+    """The record of a completed test."""
+    outcome = finding.outcome()
+    last = list(finding.phases.values())[-1]
+    record: dict[str, Any] = {"event": "result", "id": text(nodeid), "outcome": outcome}
+    texts = {
+        "message": bounded(finding.message(), MESSAGE) if outcome in ("failed", "error") else "",
+        "reason": bounded(finding.reason(), MESSAGE),
+        "stdout": bounded(last.capstdout, STREAM),
+        "stderr": bounded(last.capstderr, STREAM),
+    }
+    record.update((name, value) for name, value in texts.items() if value)
+    used = ledger.take()
+    if used:
+        record["standins"] = used
+    return record
+
+
+def skip_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """The reason in a skip's report, without the place."""
+    if isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2]).removeprefix("Skipped: ")
+    return report.longreprtext
+
+
+def capture_through_sys() -> None:
+    """Let the `capfd` fixtures capture what goes through `sys.stdout`.
+
+    WASI cannot redirect a descriptor. What is written past `sys.stdout` stays uncaptured, so a test that
+    asserts such output fails.
+    """
+
+    def noting(kind: Any) -> Any:
+        class Noting(kind):
+            def __init__(self, descriptor: int) -> None:
+                ledger.note("capfd")
+                super().__init__(descriptor)
+
+        return Noting
+
+    if not issubclass(capture.FDCapture, capture.SysCapture):
+        capture.FDCapture = noting(capture.SysCapture)
+        capture.FDCaptureBinary = noting(capture.SysCaptureBinary)
+
+
+def run(
+    records: Records, args: list[str], shadowed: list[str], skip: frozenset[str] = frozenset()
+) -> int:
+    """Run pytest with the plugin, between the first and the last record; return its exit code."""
+    records.write(
+        {
+            "event": "session",
+            "python": platform.python_version(),
+            "runner": "pytest",
+            "runner_version": pytest.__version__,
+            "shadowed": shadowed,
+        }
+    )
+    capture_through_sys()
+    reporter = Reporter(records, skip)
+    try:
+        code = int(pytest.main(args, plugins=[reporter]))
+    except BaseException as error:  # pytest.main lets only what it cannot handle escape
+        records.write({"event": "internal-error", "message": describe(error)})
+        code = int(pytest.ExitCode.INTERNAL_ERROR)
+    records.write({"event": "finish", "exit": code, "tests": reporter.results})
+    return code

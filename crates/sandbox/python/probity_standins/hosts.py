@@ -1,0 +1,70 @@
+"""Host names and IPv6 addresses, as on a machine without a network.
+
+Invariants: looking a name up fails as it does when there is no resolver. IPv6 addresses convert as RFC 4291
+and RFC 5952 say (computed by `ipaddress`), which the interpreter's socket module refuses; other families go
+to the original functions.
+Absent: names, interfaces, scopes; even "localhost" is unknown.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import NoReturn
+
+from .builtin import Builtin
+
+_pton = getattr(socket, "inet_pton", None)
+_ntop = getattr(socket, "inet_ntop", None)
+
+
+def inet_pton(address_family: int, ip_string: str, /) -> bytes:
+    """The packed form of an address."""
+    if address_family != socket.AF_INET6:
+        return _pton(address_family, ip_string)
+    try:
+        if "%" in ip_string:
+            raise ValueError
+        return ipaddress.IPv6Address(ip_string).packed
+    except ValueError:
+        raise OSError("illegal IP address string passed to inet_pton") from None
+
+
+def inet_ntop(address_family: int, packed_ip: bytes, /) -> str:
+    """The text form of a packed address."""
+    if address_family != socket.AF_INET6:
+        return _ntop(address_family, packed_ip)
+    if len(packed_ip) != 16:
+        raise ValueError("invalid length of packed IP address string")
+    address = ipaddress.IPv6Address(bytes(packed_ip))
+    if address.ipv4_mapped is not None:
+        return "::ffff:%s" % address.ipv4_mapped
+    return str(address)
+
+
+def gethostbyaddr(ip_address: str, /) -> NoReturn:
+    """Unknown, as any address is here."""
+    raise socket.herror(1, "Unknown host")
+
+
+def gethostbyname(hostname: str, /) -> NoReturn:
+    """Unknown, as any name is here."""
+    raise socket.gaierror(-2, "Name or service not known")
+
+
+def _works() -> bool:
+    try:
+        return _pton(socket.AF_INET6, "::1") == b"\0" * 15 + b"\1"
+    except OSError:
+        return False
+
+
+def install() -> None:
+    """Replace the conversions if they do not work, add the look-ups if there are none."""
+    if _pton is not None and _ntop is not None and not _works():
+        socket.inet_pton, socket.inet_ntop = Builtin(inet_pton), Builtin(inet_ntop)
+    for lookup in (gethostbyaddr, gethostbyname):
+        if not hasattr(socket, lookup.__name__):
+            setattr(socket, lookup.__name__, Builtin(lookup))
+    if not hasattr(socket, "gethostbyname_ex"):
+        socket.gethostbyname_ex = Builtin(gethostbyname, "gethostbyname_ex")

@@ -1,0 +1,179 @@
+"""Bring a fresh interpreter into the state that a snapshot is worth taking of: `warm_up.py SITE…`.
+
+It imports this harness, pytest and what suites commonly use, and runs three small sessions, so that the
+code they need is loaded and specialized. The folders SITE hold the same wheels at the same places as later
+sessions.
+
+Invariants: no file stays open; the modules, folders and settings of the small sessions are gone afterwards.
+Needs a writable /tmp. Absent: anything that depends on a repository; a session need not run in a snapshot
+at all.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import linecache
+import os
+import shutil
+import sys
+
+FOLDER = "/tmp/probity-warm-up"
+COMMON = (
+    "argparse",
+    "array",
+    "asyncio",
+    "base64",
+    "bisect",
+    "calendar",
+    "concurrent.futures",
+    "configparser",
+    "contextlib",
+    "copy",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "difflib",
+    "doctest",
+    "email.message",
+    "enum",
+    "fractions",
+    "functools",
+    "glob",
+    "gzip",
+    "hashlib",
+    "heapq",
+    "html.parser",
+    "inspect",
+    "io",
+    "ipaddress",
+    "itertools",
+    "json",
+    "locale",
+    "logging",
+    "numbers",
+    "operator",
+    "pathlib",
+    "pickle",
+    "platform",
+    "pprint",
+    "queue",
+    "random",
+    "re",
+    "secrets",
+    "shlex",
+    "shutil",
+    "signal",
+    "socket",
+    "sqlite3",
+    "statistics",
+    "string",
+    "struct",
+    "subprocess",
+    "tempfile",
+    "textwrap",
+    "threading",
+    "timeit",
+    "tokenize",
+    "traceback",
+    "types",
+    "typing",
+    "unicodedata",
+    "unittest.mock",
+    "urllib.parse",
+    "uuid",
+    "warnings",
+    "weakref",
+    "xml.etree.ElementTree",
+    "zipfile",
+    "zoneinfo",
+)
+SUITE = """
+import unittest
+import pytest
+
+
+@pytest.fixture(params=["a", "b"])
+def letter(request, tmp_path):
+    (tmp_path / "file").write_text(request.param)
+    yield request.param
+
+
+@pytest.mark.parametrize("number", [1, 2, "three"])
+def test_parametrized(number, letter):
+    assert number and letter
+
+
+def test_captured(capsys, monkeypatch):
+    monkeypatch.setenv("NAME", "value")
+    print("out")
+    assert capsys.readouterr().out == "out\\n"
+
+
+def test_raises(caplog):
+    with pytest.raises(ValueError, match="no"):
+        raise ValueError("no")
+
+
+def test_fails():
+    left, right = [1, 2, {"three": 3}], [1, 2, {"three": 4}]
+    assert left == right
+
+
+@pytest.mark.xfail(strict=True)
+def test_expected_to_fail():
+    assert "text" in ("other", "texts")
+
+
+@pytest.mark.skip(reason="to be skipped")
+def test_skipped():
+    pass
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.value = 1
+
+    def test_method(self):
+        for part in range(2):
+            with self.subTest(part=part):
+                self.assertEqual(self.value, 1)
+"""
+
+
+def main(site: list[str]) -> None:
+    """Warm the interpreter up."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path.insert(0, here)
+    import probity_session
+    from probity_standins import ledger
+
+    probity_session.probity_standins.install()
+    for name in COMMON:
+        importlib.import_module(name)
+    before, environment, path = set(sys.modules), dict(os.environ), list(sys.path)
+    os.makedirs(FOLDER)
+    with open(FOLDER + "/test_probity_warm_up.py", "w", encoding="utf-8") as file:
+        file.write(SUITE)
+    for _ in range(3):
+        config = probity_session.Config(root=FOLDER, results="/dev/null", site=site, args=["-q", FOLDER])
+        if probity_session.run(config, here) != 1:
+            raise SystemExit("the warm-up's suite did not run as it should")
+    for name in set(sys.modules) - before:
+        if name.startswith(("test_probity_", "conftest")):
+            del sys.modules[name]
+    os.chdir("/")
+    for folder in (FOLDER, "/tmp/pytest"):
+        shutil.rmtree(folder, ignore_errors=True)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:] = path
+    sys.path_importer_cache.clear()
+    linecache.clearcache()
+    ledger.take()
+    gc.collect()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

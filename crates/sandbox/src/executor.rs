@@ -1,0 +1,200 @@
+//! The executor of the sandbox: packs and suites of a spec, in this process.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, Runner, SuiteCheck};
+use probity_core::verify::{Assurance, Cause, CheckReport, Executor};
+use probity_core::{Digest, Repo};
+
+use crate::engine::{Engine, Module};
+use crate::pack;
+use crate::runtime::{Runtime, RuntimeError, RuntimeStore};
+use crate::suite::{Lock, PytestRun, Site, SiteError, SiteStore, WheelStore, default_lock};
+
+/// Reads a file that a spec names, relative to the spec's folder.
+pub type SpecFiles = dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync;
+
+/// Where the sandbox keeps what it needs again.
+#[derive(Debug, Clone)]
+pub struct Stores {
+    /// Installed runtimes.
+    pub runtimes: RuntimeStore,
+    /// Wheels.
+    pub wheels: WheelStore,
+    /// Installed wheels as layers.
+    pub sites: SiteStore,
+}
+
+/// Runs packs and suites as guests of this process.
+pub struct InProcess {
+    engine: Engine,
+    stores: Stores,
+    files: Arc<SpecFiles>,
+    seed: u64,
+    modules: HashMap<Digest, Module>,
+    runtimes: HashMap<String, Runtime>,
+    sites: HashMap<(String, Option<String>), Site>,
+}
+
+impl InProcess {
+    /// An executor over `engine`. `files` reads what the spec names.
+    #[must_use]
+    pub fn new(engine: Engine, stores: Stores, files: Arc<SpecFiles>, seed: u64) -> Self {
+        Self {
+            engine,
+            stores,
+            files,
+            seed,
+            modules: HashMap::new(),
+            runtimes: HashMap::new(),
+            sites: HashMap::new(),
+        }
+    }
+
+    fn pack(&mut self, check: &Check, wanted: &PackCheck, repo: &Repo) -> CheckReport {
+        let bytes = match &wanted.pack {
+            PackRef::BuiltIn(name) => match pack::built_in(name) {
+                Some(pack) => pack.module.to_vec(),
+                None => {
+                    let known: Vec<&str> = pack::BUILT_IN.iter().map(|pack| pack.name).collect();
+                    let hint = format!("built-in packs: {}", known.join(", "));
+                    let message = format!("there is no built-in pack `{name}`");
+                    return CheckReport::host_failed(check, message, Some(hint));
+                }
+            },
+            PackRef::File(path) => match (self.files)(path) {
+                Ok(bytes) => bytes,
+                Err(problem) => {
+                    let message = format!("cannot read the pack `{path}`: {problem}");
+                    return CheckReport::host_failed(check, message, None);
+                }
+            },
+        };
+        let module = match self.module(&bytes, check.budget.module_size.0) {
+            Ok(Ok(module)) => module,
+            Ok(Err(message)) => {
+                let cause = Cause::Refused { message };
+                let message = cause.to_string();
+                return CheckReport::stopped(check, Assurance::Isolated, cause, message);
+            }
+            Err(message) => return CheckReport::host_failed(check, message, None),
+        };
+        pack::run_check(&self.engine, &module, check, wanted, repo, self.seed)
+    }
+
+    /// The outer error is ours, the inner one the module's.
+    fn module(&mut self, bytes: &[u8], cap: u64) -> Result<Result<Module, String>, String> {
+        let digest = Digest::of(bytes);
+        if let Some(module) = self.modules.get(&digest) {
+            return Ok(Ok(module.clone()));
+        }
+        match self.engine.module(bytes, cap) {
+            Ok(Ok(module)) => {
+                self.modules.insert(digest, module.clone());
+                Ok(Ok(module))
+            }
+            Ok(Err(refused)) => Ok(Err(refused.to_string())),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn suite(&mut self, check: &Check, wanted: &SuiteCheck, repo: &Repo) -> CheckReport {
+        let runtime = match self.runtime(&wanted.runtime) {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                let hint = match &error {
+                    RuntimeError::Missing { name } => {
+                        Some(format!("run `probity runtime add {name}` once"))
+                    }
+                    _ => None,
+                };
+                return CheckReport::host_failed(check, error.to_string(), hint);
+            }
+        };
+        let site = match self.site(&runtime, wanted) {
+            Ok(site) => site,
+            Err((message, hint)) => return CheckReport::host_failed(check, message, hint),
+        };
+        match wanted.runner {
+            Runner::Pytest => PytestRun {
+                engine: &self.engine,
+                runtime: &runtime,
+                site: &site,
+                check,
+                wanted,
+                repo,
+                seed: self.seed,
+            }
+            .report(),
+        }
+    }
+
+    fn runtime(&mut self, name: &str) -> Result<Runtime, RuntimeError> {
+        if let Some(runtime) = self.runtimes.get(name) {
+            return Ok(runtime.clone());
+        }
+        let runtime = self.stores.runtimes.open(name, &self.engine)?;
+        self.runtimes.insert(name.to_owned(), runtime.clone());
+        Ok(runtime)
+    }
+
+    fn site(
+        &mut self,
+        runtime: &Runtime,
+        wanted: &SuiteCheck,
+    ) -> Result<Site, (String, Option<String>)> {
+        let key = (wanted.runtime.clone(), wanted.lock.clone());
+        if let Some(site) = self.sites.get(&key) {
+            return Ok(site.clone());
+        }
+        let text = match &wanted.lock {
+            None => default_lock().to_owned(),
+            Some(path) => {
+                let bytes = (self.files)(path).map_err(|problem| {
+                    (format!("cannot read the lock `{path}`: {problem}"), None)
+                })?;
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
+        };
+        let lock = Lock::parse(&text).map_err(|error| {
+            let path = wanted.lock.as_deref().unwrap_or("(built in)");
+            (format!("the lock `{path}` cannot be used: {error}"), None)
+        })?;
+        let site = self
+            .stores
+            .sites
+            .open(&lock, &self.stores.wheels, runtime, &self.engine)
+            .map_err(|error| {
+                let hint = match &error {
+                    SiteError::Missing { .. } => Some(match &wanted.lock {
+                        Some(path) => format!(
+                            "run `probity runtime add {} --lock {path}` once",
+                            wanted.runtime
+                        ),
+                        None => format!("run `probity runtime add {}` once", wanted.runtime),
+                    }),
+                    _ => None,
+                };
+                (error.to_string(), hint)
+            })?;
+        self.sites.insert(key, site.clone());
+        Ok(site)
+    }
+}
+
+impl Executor for InProcess {
+    fn execute(&mut self, check: &Check, repo: &Repo) -> CheckReport {
+        match &check.kind {
+            CheckKind::Pack(wanted) => self.pack(check, wanted, repo),
+            CheckKind::Suite(wanted) => self.suite(check, wanted, repo),
+            CheckKind::FileExists(_)
+            | CheckKind::FileContains(_)
+            | CheckKind::Diff(_)
+            | CheckKind::Predicate(_) => {
+                let message = "this kind of check is not run in the sandbox";
+                CheckReport::host_failed(check, message, None)
+            }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The filesystem itself: nodes, mounts, sizes.
+//!
+//! Layers are folders of a [`Repo`](probity_core::Repo), mounted read-only or copy-on-write.
+//! A folder's nodes are made when the guest first enters it, so mounting costs nothing.
+//!
+//! Invariants: node 0 is the root; a node never refers to a later-freed one (freed nodes
+//! become empty files without names); what the guest adds is within the [`Quota`].
+//! Deliberately absent: owners, permission bits, and any path to the host.
+
+use std::sync::Arc;
+
+use probity_core::budget::Limit;
+use probity_core::repo::{Child, Directory, FileMode};
+
+use super::content::Content;
+use super::errno::Errno;
+use super::node::{Device, DirectoryNode, LowerDirectory, Node, NodeId, NodeKind};
+use super::quota::{Quota, QuotaUse};
+use super::read_set::{ReadSet, Recorder};
+
+/// Whether the guest may change what is mounted. Changes never leave the instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Every change is refused with `EROFS`.
+    ReadOnly,
+    /// Changes are kept in the instance, copy-on-write.
+    Writable,
+}
+
+/// A mount cannot be placed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot mount at `{path}`: {reason}")]
+pub struct MountError {
+    /// The guest path.
+    pub path: String,
+    /// What stands in the way.
+    pub reason: &'static str,
+}
+
+/// An instance's filesystem.
+#[derive(Debug)]
+pub struct Filesystem {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) quota: Quota,
+    pub(crate) used: QuotaUse,
+    pub(crate) recorder: Recorder,
+    /// The virtual time that changes are stamped with, in nanoseconds.
+    pub(crate) now: u64,
+    free: Vec<NodeId>,
+}
+
+impl Filesystem {
+    /// A filesystem with a read-only root folder and nothing in it. `now` stamps what the
+    /// layers hold, in nanoseconds since the Unix epoch.
+    #[must_use]
+    pub fn new(quota: Quota, now: u64) -> Self {
+        let mut fs = Self {
+            nodes: Vec::new(),
+            quota,
+            used: QuotaUse::default(),
+            recorder: Recorder::default(),
+            now,
+            free: Vec::new(),
+        };
+        fs.push(
+            NodeKind::Directory(DirectoryNode::default()),
+            Access::ReadOnly,
+            NodeId::ROOT,
+        );
+        if let Some(root) = fs.nodes.first_mut() {
+            root.pinned = true;
+            root.links = 1;
+        }
+        fs
+    }
+
+    /// Mounts a layer's folder at `path` (absolute, canonical). Missing parents are made
+    /// read-only.
+    ///
+    /// # Errors
+    /// When the path is not canonical or something other than an empty folder is there.
+    pub fn mount(
+        &mut self,
+        path: &str,
+        layer: &Arc<Directory>,
+        access: Access,
+    ) -> Result<(), MountError> {
+        self.place(
+            path,
+            NodeKind::Directory(DirectoryNode {
+                pending: Some(LowerDirectory(Arc::clone(layer))),
+                ..DirectoryNode::default()
+            }),
+            access,
+        )
+    }
+
+    /// Makes an empty folder at `path`.
+    ///
+    /// # Errors
+    /// As for [`mount`](Self::mount).
+    pub fn mount_empty(&mut self, path: &str, access: Access) -> Result<(), MountError> {
+        self.place(path, NodeKind::Directory(DirectoryNode::default()), access)
+    }
+
+    /// Puts one file at `path`.
+    ///
+    /// # Errors
+    /// As for [`mount`](Self::mount).
+    pub fn mount_file(
+        &mut self,
+        path: &str,
+        content: Content,
+        access: Access,
+    ) -> Result<(), MountError> {
+        self.place(path, NodeKind::File(content), access)
+    }
+
+    /// Puts a device at `path`.
+    ///
+    /// # Errors
+    /// As for [`mount`](Self::mount).
+    pub fn mount_device(&mut self, path: &str, device: Device) -> Result<(), MountError> {
+        self.place(path, NodeKind::Device(device), Access::ReadOnly)
+    }
+
+    fn place(&mut self, path: &str, kind: NodeKind, access: Access) -> Result<(), MountError> {
+        let fail = |reason| MountError {
+            path: path.to_owned(),
+            reason,
+        };
+        let parts: Vec<&str> = match path.strip_prefix('/') {
+            Some(rest) => rest.split('/').collect(),
+            None => return Err(fail("the path is not absolute")),
+        };
+        let Some((name, parents)) = parts.split_last() else {
+            return Err(fail("the path is empty"));
+        };
+        if parts.iter().any(|part| matches!(*part, "" | "." | "..")) {
+            return Err(fail("the path is not canonical"));
+        }
+        let mut at = NodeId::ROOT;
+        for part in parents {
+            at = match self.child(at, part) {
+                Ok(Some(next)) => next,
+                Ok(None) => {
+                    let next = self.push(
+                        NodeKind::Directory(DirectoryNode::default()),
+                        Access::ReadOnly,
+                        at,
+                    );
+                    self.name(at, part, next);
+                    next
+                }
+                Err(_) => return Err(fail("a parent is not a folder")),
+            };
+            self.node_mut(at).pinned = true;
+        }
+        match self.child(at, name) {
+            Ok(None) => {}
+            Ok(Some(_)) => return Err(fail("something is already there")),
+            Err(_) => return Err(fail("a parent is not a folder")),
+        }
+        let node = self.push(kind, access, at);
+        self.node_mut(node).pinned = true;
+        self.name(at, name, node);
+        Ok(())
+    }
+
+    /// What the run depended on, as guest paths.
+    #[must_use]
+    pub fn read_set(&self) -> ReadSet {
+        let paths = |nodes: &std::collections::HashSet<NodeId>| {
+            nodes
+                .iter()
+                .filter_map(|node| self.origin_path(*node))
+                .collect()
+        };
+        ReadSet {
+            read: paths(&self.recorder.read),
+            listed: paths(&self.recorder.listed),
+            missed: self
+                .recorder
+                .missed
+                .iter()
+                .filter_map(|(directory, name)| {
+                    let parent = self.origin_path(*directory)?;
+                    let parent = parent.strip_suffix('/').unwrap_or(&parent);
+                    Some(format!("{parent}/{name}"))
+                })
+                .collect(),
+            incomplete: self.recorder.incomplete,
+        }
+    }
+
+    fn origin_path(&self, node: NodeId) -> Option<String> {
+        if node == NodeId::ROOT {
+            return Some("/".to_owned());
+        }
+        let mut names = Vec::new();
+        let mut at = node;
+        while at != NodeId::ROOT {
+            let (parent, name) = self.node(at).origin.as_ref()?;
+            names.push(Arc::clone(name));
+            at = *parent;
+        }
+        let mut path = String::new();
+        for name in names.iter().rev() {
+            path.push('/');
+            path.push_str(name);
+        }
+        Some(path)
+    }
+
+    /// What the guest added, and which bounds it met.
+    #[must_use]
+    pub const fn quota_use(&self) -> &QuotaUse {
+        &self.used
+    }
+
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "node ids are made by `push` only and nodes are never taken out of the vector"
+    )]
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "node ids are made by `push` only and nodes are never taken out of the vector"
+    )]
+    pub(crate) fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id.index()]
+    }
+
+    /// Makes a node that belongs to a layer or mount.
+    fn push(&mut self, kind: NodeKind, access: Access, parent: NodeId) -> NodeId {
+        let node = Node {
+            kind,
+            links: 0,
+            opens: 0,
+            writable: access == Access::Writable,
+            pinned: false,
+            own: false,
+            parent,
+            origin: None,
+            accessed: self.now,
+            modified: self.now,
+            changed: self.now,
+        };
+        if let Some(id) = self.free.pop() {
+            *self.node_mut(id) = node;
+            return id;
+        }
+        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.nodes.push(node);
+        id
+    }
+
+    /// Gives `node` a name in a layer's folder.
+    fn name(&mut self, directory: NodeId, name: &str, node: NodeId) {
+        let name: Arc<str> = Arc::from(name);
+        let child = self.node_mut(node);
+        child.links = child.links.saturating_add(1);
+        child.origin = Some((directory, Arc::clone(&name)));
+        if let NodeKind::Directory(entries) = &mut self.node_mut(directory).kind {
+            entries.entries.insert(name, node);
+        }
+    }
+
+    /// Makes a node for the guest, within the quota.
+    pub(crate) fn create(&mut self, kind: NodeKind, parent: NodeId) -> Result<NodeId, Errno> {
+        let wanted = self.used.inodes.saturating_add(1);
+        if wanted > self.quota.inodes {
+            self.used.hit(Limit::Inodes, self.quota.inodes, wanted);
+            return Err(Errno::Nospc);
+        }
+        self.used.inodes = wanted;
+        let node = self.push(kind, Access::Writable, parent);
+        self.node_mut(node).own = true;
+        Ok(node)
+    }
+
+    /// Makes room for `after` own bytes where `before` were charged.
+    pub(crate) fn recharge(&mut self, before: u64, after: u64) -> Result<(), Errno> {
+        let wanted = self.used.bytes.saturating_sub(before).saturating_add(after);
+        if after > before && wanted > self.quota.bytes {
+            self.used.hit(Limit::FileBytes, self.quota.bytes, wanted);
+            return Err(Errno::Nospc);
+        }
+        self.used.bytes = wanted;
+        Ok(())
+    }
+
+    /// Frees a node that no name and no descriptor holds any more.
+    pub(crate) fn release(&mut self, id: NodeId) {
+        let node = self.node(id);
+        if node.links > 0 || node.opens > 0 {
+            return;
+        }
+        let charged = match &node.kind {
+            NodeKind::File(content) => content.charged(),
+            NodeKind::Directory(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => 0,
+        };
+        self.used.bytes = self.used.bytes.saturating_sub(charged);
+        if self.node(id).own {
+            self.used.inodes = self.used.inodes.saturating_sub(1);
+            self.free.push(id);
+        }
+        self.node_mut(id).kind = NodeKind::File(Content::Owned(Vec::new()));
+    }
+
+    /// The entries of a folder, made from its layer on first use.
+    pub(crate) fn directory(&mut self, id: NodeId) -> Result<&mut DirectoryNode, Errno> {
+        let writable = self.node(id).writable;
+        let pending = match &mut self.node_mut(id).kind {
+            NodeKind::Directory(directory) => directory.pending.take(),
+            NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => {
+                return Err(Errno::Notdir);
+            }
+        };
+        if let Some(LowerDirectory(lower)) = pending {
+            let access = if writable {
+                Access::Writable
+            } else {
+                Access::ReadOnly
+            };
+            let modified = self.node(NodeId::ROOT).modified;
+            for (name, child) in lower.entries() {
+                let kind = match child {
+                    Child::Directory(directory) => NodeKind::Directory(DirectoryNode {
+                        pending: Some(LowerDirectory(Arc::clone(directory))),
+                        ..DirectoryNode::default()
+                    }),
+                    Child::File(file) if file.mode() == FileMode::Symlink => {
+                        NodeKind::Symlink(Arc::from(String::from_utf8_lossy(file.bytes()).as_ref()))
+                    }
+                    Child::File(file) => NodeKind::File(Content::Shared(file.shared())),
+                };
+                let node = self.push(kind, access, id);
+                let stamp = self.node_mut(node);
+                (stamp.accessed, stamp.modified, stamp.changed) = (modified, modified, modified);
+                self.name(id, name, node);
+            }
+        }
+        match &mut self.node_mut(id).kind {
+            NodeKind::Directory(directory) => Ok(directory),
+            NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => Err(Errno::Notdir),
+        }
+    }
+
+    /// The node called `name` in a folder.
+    pub(crate) fn child(&mut self, directory: NodeId, name: &str) -> Result<Option<NodeId>, Errno> {
+        Ok(self.directory(directory)?.entries.get(name).copied())
+    }
+
+    /// How deep a folder is nested; the root is 0.
+    pub(crate) fn depth(&self, directory: NodeId) -> u32 {
+        let mut depth = 0_u32;
+        let mut at = directory;
+        while at != NodeId::ROOT {
+            depth = depth.saturating_add(1);
+            at = self.node(at).parent;
+        }
+        depth
+    }
+}

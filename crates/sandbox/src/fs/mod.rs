@@ -1,0 +1,24 @@
+//! The filesystem that guests see: in memory, layered, bounded, deterministic.
+
+mod content;
+mod errno;
+mod filesystem;
+mod node;
+mod operations;
+mod quota;
+mod read_set;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+pub use content::Content;
+pub use errno::Errno;
+pub use filesystem::{Access, Filesystem, MountError};
+pub use node::{Device, FileType, Stat};
+pub use quota::{Quota, QuotaUse};
+pub use read_set::ReadSet;
+
+pub(crate) use node::NodeId;
+pub(crate) use node::NodeKind;
+pub(crate) use operations::{NewTimes, OpenFlags};
+pub(crate) use resolve::Follow;

@@ -1,0 +1,471 @@
+//! What a guest can do to its filesystem.
+//!
+//! Every operation either happens whole or leaves the filesystem as it was.
+
+use std::sync::Arc;
+
+use probity_core::budget::Limit;
+
+use super::content::Content;
+use super::errno::Errno;
+use super::filesystem::Filesystem;
+use super::node::{DirectoryNode, Node, NodeId, NodeKind, Stat};
+use super::resolve::{Follow, Resolved};
+
+/// Most names for one file.
+const MAX_LINKS: u32 = 32_000;
+
+/// How a path is to be opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct OpenFlags {
+    pub(crate) create: bool,
+    pub(crate) directory: bool,
+    pub(crate) exclusive: bool,
+    pub(crate) truncate: bool,
+    pub(crate) write: bool,
+}
+
+/// Which times to set, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct NewTimes {
+    pub(crate) accessed: Option<u64>,
+    pub(crate) modified: Option<u64>,
+}
+
+impl Filesystem {
+    /// Opens or makes a file or folder and counts the descriptor.
+    pub(crate) fn open(
+        &mut self,
+        grant: NodeId,
+        path: &str,
+        follow: Follow,
+        flags: OpenFlags,
+    ) -> Result<NodeId, Errno> {
+        let follow = if flags.create && flags.exclusive {
+            Follow::No
+        } else {
+            follow
+        };
+        let resolved = self.resolve(grant, path, follow)?;
+        let node = match resolved.node {
+            Some(_) if flags.create && flags.exclusive => return Err(Errno::Exist),
+            Some(node) => {
+                let is_directory = matches!(self.node(node).kind, NodeKind::Directory(_));
+                if matches!(self.node(node).kind, NodeKind::Symlink(_)) {
+                    return Err(Errno::Loop);
+                }
+                if (flags.directory || resolved.must_be_directory) && !is_directory {
+                    return Err(Errno::Notdir);
+                }
+                if is_directory && (flags.write || flags.truncate || flags.create) {
+                    return Err(Errno::Isdir);
+                }
+                if (flags.write || flags.truncate)
+                    && !self.node(node).writable
+                    && !matches!(self.node(node).kind, NodeKind::Device(_))
+                {
+                    return Err(Errno::Rofs);
+                }
+                if flags.truncate && matches!(self.node(node).kind, NodeKind::File(_)) {
+                    self.set_len(node, 0)?;
+                }
+                node
+            }
+            None if !flags.create => return Err(Errno::Noent),
+            None if flags.directory || resolved.must_be_directory => return Err(Errno::Isdir),
+            None => self.add(&resolved, NodeKind::File(Content::Owned(Vec::new())))?,
+        };
+        let opened = self.node_mut(node);
+        opened.opens = opened.opens.saturating_add(1);
+        Ok(node)
+    }
+
+    /// Gives up one descriptor on `node`.
+    pub(crate) fn close(&mut self, node: NodeId) {
+        let closed = self.node_mut(node);
+        closed.opens = closed.opens.saturating_sub(1);
+        self.release(node);
+    }
+
+    /// Makes a node where `resolved` found none.
+    fn add(&mut self, resolved: &Resolved, kind: NodeKind) -> Result<NodeId, Errno> {
+        let name = resolved.name.as_deref().ok_or(Errno::Exist)?;
+        if resolved.node.is_some() {
+            return Err(Errno::Exist);
+        }
+        self.check_writable(resolved.parent)?;
+        let node = self.create(kind, resolved.parent)?;
+        self.link_name(resolved.parent, name, node)?;
+        Ok(node)
+    }
+
+    fn check_writable(&self, directory: NodeId) -> Result<(), Errno> {
+        let node = self.node(directory);
+        if !node.writable {
+            return Err(Errno::Rofs);
+        }
+        // A folder that was removed while a descriptor holds it takes no new names.
+        if node.links == 0 {
+            return Err(Errno::Noent);
+        }
+        Ok(())
+    }
+
+    fn link_name(&mut self, directory: NodeId, name: &str, node: NodeId) -> Result<(), Errno> {
+        self.directory(directory)?
+            .entries
+            .insert(Arc::from(name), node);
+        let now = self.now;
+        let child = self.node_mut(node);
+        child.links = child.links.saturating_add(1);
+        child.changed = now;
+        self.touch(directory);
+        Ok(())
+    }
+
+    fn unlink_name(&mut self, directory: NodeId, name: &str) -> Result<(), Errno> {
+        let Some(node) = self.directory(directory)?.entries.remove(name) else {
+            return Err(Errno::Noent);
+        };
+        let now = self.now;
+        let child = self.node_mut(node);
+        child.links = child.links.saturating_sub(1);
+        child.changed = now;
+        self.touch(directory);
+        self.release(node);
+        Ok(())
+    }
+
+    fn touch(&mut self, node: NodeId) {
+        let now = self.now;
+        let touched = self.node_mut(node);
+        touched.modified = now;
+        touched.changed = now;
+    }
+
+    /// Makes a folder.
+    pub(crate) fn make_directory(&mut self, grant: NodeId, path: &str) -> Result<(), Errno> {
+        let resolved = self.resolve(grant, path, Follow::No)?;
+        if resolved.node.is_some() {
+            return Err(Errno::Exist);
+        }
+        let depth = self.depth(resolved.parent).saturating_add(1);
+        if depth > self.quota.depth {
+            self.used.hit(
+                Limit::PathDepth,
+                u64::from(self.quota.depth),
+                u64::from(depth),
+            );
+            return Err(Errno::Nametoolong);
+        }
+        self.add(&resolved, NodeKind::Directory(DirectoryNode::default()))
+            .map(|_| ())
+    }
+
+    /// Removes an empty folder.
+    pub(crate) fn remove_directory(&mut self, grant: NodeId, path: &str) -> Result<(), Errno> {
+        let resolved = self.resolve(grant, path, Follow::No)?;
+        let node = resolved.node.ok_or(Errno::Noent)?;
+        let name = resolved.name.ok_or(Errno::Inval)?;
+        if !self.directory(node)?.entries.is_empty() {
+            return Err(Errno::Notempty);
+        }
+        self.check_removable(resolved.parent, node)?;
+        self.unlink_name(resolved.parent, &name)
+    }
+
+    /// Removes a file's or link's name.
+    pub(crate) fn unlink(&mut self, grant: NodeId, path: &str) -> Result<(), Errno> {
+        let resolved = self.resolve(grant, path, Follow::No)?;
+        let node = resolved.node.ok_or(Errno::Noent)?;
+        if matches!(self.node(node).kind, NodeKind::Directory(_)) {
+            return Err(Errno::Isdir);
+        }
+        let name = resolved.name.ok_or(Errno::Isdir)?;
+        if resolved.must_be_directory {
+            return Err(Errno::Notdir);
+        }
+        self.check_removable(resolved.parent, node)?;
+        self.unlink_name(resolved.parent, &name)
+    }
+
+    fn check_removable(&self, parent: NodeId, node: NodeId) -> Result<(), Errno> {
+        if self.node(node).pinned {
+            return Err(Errno::Busy);
+        }
+        self.check_writable(parent)
+    }
+
+    /// Makes a symbolic link. The target is text; it is judged when it is followed.
+    pub(crate) fn symlink(&mut self, target: &str, grant: NodeId, path: &str) -> Result<(), Errno> {
+        if target.is_empty() || target.contains('\0') {
+            return Err(Errno::Inval);
+        }
+        let resolved = self.resolve(grant, path, Follow::No)?;
+        if resolved.node.is_none() && resolved.must_be_directory {
+            return Err(Errno::Noent);
+        }
+        self.add(&resolved, NodeKind::Symlink(Arc::from(target)))
+            .map(|_| ())
+    }
+
+    /// The target of a link.
+    pub(crate) fn read_link(&mut self, grant: NodeId, path: &str) -> Result<Arc<str>, Errno> {
+        let node = self.existing(grant, path, Follow::No)?;
+        match &self.node(node).kind {
+            NodeKind::Symlink(target) => {
+                let target = Arc::clone(target);
+                self.record_read(node);
+                Ok(target)
+            }
+            NodeKind::Directory(_) | NodeKind::File(_) | NodeKind::Device(_) => Err(Errno::Inval),
+        }
+    }
+
+    /// Gives a file a second name.
+    pub(crate) fn hard_link(
+        &mut self,
+        from: (NodeId, &str),
+        follow: Follow,
+        to: (NodeId, &str),
+    ) -> Result<(), Errno> {
+        let node = self.existing(from.0, from.1, follow)?;
+        let target = self.resolve(to.0, to.1, Follow::No)?;
+        if target.node.is_some() {
+            return Err(Errno::Exist);
+        }
+        let name = target.name.ok_or(Errno::Exist)?;
+        if target.must_be_directory {
+            return Err(Errno::Noent);
+        }
+        let source = self.node(node);
+        match source.kind {
+            NodeKind::File(_) | NodeKind::Symlink(_) => {}
+            NodeKind::Directory(_) | NodeKind::Device(_) => return Err(Errno::Perm),
+        }
+        if source.pinned || !source.writable {
+            return Err(Errno::Rofs);
+        }
+        if source.links >= MAX_LINKS {
+            return Err(Errno::Mlink);
+        }
+        self.check_writable(target.parent)?;
+        self.link_name(target.parent, &name, node)
+    }
+
+    /// Moves a name, replacing what POSIX lets it replace.
+    pub(crate) fn rename(&mut self, from: (NodeId, &str), to: (NodeId, &str)) -> Result<(), Errno> {
+        let source = self.resolve(from.0, from.1, Follow::No)?;
+        let node = source.node.ok_or(Errno::Noent)?;
+        let source_name = source.name.ok_or(Errno::Busy)?;
+        let target = self.resolve(to.0, to.1, Follow::No)?;
+        let target_name = target.name.ok_or(Errno::Busy)?;
+        let is_directory = matches!(self.node(node).kind, NodeKind::Directory(_));
+        if (source.must_be_directory || target.must_be_directory) && !is_directory {
+            return Err(Errno::Notdir);
+        }
+        self.check_removable(source.parent, node)?;
+        self.check_writable(target.parent)?;
+        if let Some(existing) = target.node {
+            if existing == node {
+                return Ok(());
+            }
+            if self.node(existing).pinned {
+                return Err(Errno::Busy);
+            }
+            match (is_directory, &self.node(existing).kind) {
+                (true, NodeKind::Directory(_)) => {
+                    if !self.directory(existing)?.entries.is_empty() {
+                        return Err(Errno::Notempty);
+                    }
+                }
+                (true, NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_)) => {
+                    return Err(Errno::Notdir);
+                }
+                (false, NodeKind::Directory(_)) => return Err(Errno::Isdir),
+                (false, NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_)) => {}
+            }
+        }
+        if is_directory {
+            let mut at = target.parent;
+            while at != NodeId::ROOT {
+                if at == node {
+                    return Err(Errno::Inval);
+                }
+                at = self.node(at).parent;
+            }
+            let depth = self.depth(target.parent).saturating_add(1);
+            if depth > self.quota.depth {
+                let cap = u64::from(self.quota.depth);
+                self.used.hit(Limit::PathDepth, cap, u64::from(depth));
+                return Err(Errno::Nametoolong);
+            }
+        }
+        if target.node.is_some() {
+            self.unlink_name(target.parent, &target_name)?;
+        }
+        // The name is added before the old one goes, so that the node is never free between.
+        self.link_name(target.parent, &target_name, node)?;
+        self.unlink_name(source.parent, &source_name)?;
+        if is_directory {
+            self.node_mut(node).parent = target.parent;
+        }
+        Ok(())
+    }
+
+    /// What is known of a node.
+    pub(crate) fn stat(&mut self, node: NodeId) -> Stat {
+        self.record_read(node);
+        let found: &Node = self.node(node);
+        Stat {
+            inode: u64::from(node.0).saturating_add(1),
+            file_type: found.file_type(),
+            links: u64::from(found.links.max(1)),
+            size: found.size(),
+            accessed: found.accessed,
+            modified: found.modified,
+            changed: found.changed,
+        }
+    }
+
+    /// Sets times of a node.
+    pub(crate) fn set_times(&mut self, node: NodeId, times: NewTimes) -> Result<(), Errno> {
+        let now = self.now;
+        let changed = self.node_mut(node);
+        if !changed.writable {
+            return Err(Errno::Rofs);
+        }
+        changed.accessed = times.accessed.unwrap_or(changed.accessed);
+        changed.modified = times.modified.unwrap_or(changed.modified);
+        changed.changed = now;
+        Ok(())
+    }
+
+    /// Copies bytes of a file from `offset` into `into`; fewer at the end of the file.
+    pub(crate) fn read_at(
+        &mut self,
+        node: NodeId,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<usize, Errno> {
+        self.record_read(node);
+        match &self.node(node).kind {
+            NodeKind::File(content) => {
+                let bytes = content.bytes();
+                let start = usize::try_from(offset)
+                    .unwrap_or(usize::MAX)
+                    .min(bytes.len());
+                let rest = bytes.get(start..).unwrap_or(&[]);
+                let count = rest.len().min(into.len());
+                if let (Some(to), Some(from)) = (into.get_mut(..count), rest.get(..count)) {
+                    to.copy_from_slice(from);
+                }
+                Ok(count)
+            }
+            NodeKind::Directory(_) => Err(Errno::Isdir),
+            NodeKind::Symlink(_) | NodeKind::Device(_) => Err(Errno::Inval),
+        }
+    }
+
+    /// Writes bytes to a file at `offset`, filling a gap with zeros.
+    pub(crate) fn write_at(
+        &mut self,
+        node: NodeId,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<usize, Errno> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        let length = u64::try_from(bytes.len()).map_err(|_| Errno::Fbig)?;
+        let end = offset.checked_add(length).ok_or(Errno::Fbig)?;
+        let own = self.make_own(node, end)?;
+        let start = usize::try_from(offset).map_err(|_| Errno::Fbig)?;
+        let stop = usize::try_from(end).map_err(|_| Errno::Fbig)?;
+        own.get_mut(start..stop)
+            .ok_or(Errno::Io)?
+            .copy_from_slice(bytes);
+        self.touch(node);
+        Ok(bytes.len())
+    }
+
+    /// Sets a file's size, filling with zeros.
+    pub(crate) fn set_len(&mut self, node: NodeId, length: u64) -> Result<(), Errno> {
+        if length < self.node(node).size() {
+            self.shrink(node, length)?;
+        } else {
+            self.make_own(node, length)?;
+        }
+        self.touch(node);
+        Ok(())
+    }
+
+    fn shrink(&mut self, node: NodeId, length: u64) -> Result<(), Errno> {
+        let found = self.node(node);
+        if !found.writable {
+            return Err(Errno::Rofs);
+        }
+        let NodeKind::File(content) = &found.kind else {
+            return Err(Errno::Inval);
+        };
+        let keep = usize::try_from(length).map_err(|_| Errno::Fbig)?;
+        let kept = content.bytes().get(..keep).ok_or(Errno::Io)?.to_vec();
+        self.recharge(content_charge(found), length)?;
+        self.node_mut(node).kind = NodeKind::File(Content::Owned(kept));
+        Ok(())
+    }
+
+    /// Makes a file's content the guest's own and at least `length` bytes long.
+    fn make_own(&mut self, node: NodeId, length: u64) -> Result<&mut Vec<u8>, Errno> {
+        let found = self.node(node);
+        if !found.writable {
+            return Err(Errno::Rofs);
+        }
+        match found.kind {
+            NodeKind::File(_) => {}
+            NodeKind::Directory(_) => return Err(Errno::Isdir),
+            NodeKind::Symlink(_) | NodeKind::Device(_) => return Err(Errno::Inval),
+        }
+        let size = found.size().max(length);
+        self.recharge(content_charge(found), size)?;
+        let size = usize::try_from(size).map_err(|_| Errno::Fbig)?;
+        let NodeKind::File(content) = &mut self.node_mut(node).kind else {
+            return Err(Errno::Inval);
+        };
+        if !matches!(content, Content::Owned(_)) {
+            *content = Content::Owned(content.bytes().to_vec());
+        }
+        let Content::Owned(own) = content else {
+            return Err(Errno::Io);
+        };
+        if own.len() < size {
+            own.resize(size, 0);
+        }
+        Ok(own)
+    }
+
+    /// Names and nodes of a folder, sorted, `.` and `..` first.
+    pub(crate) fn list(&mut self, node: NodeId) -> Result<Vec<(Arc<str>, NodeId)>, Errno> {
+        if self.node(node).origin.is_some() || node == NodeId::ROOT {
+            self.recorder.listed(node);
+        }
+        let parent = self.node(node).parent;
+        let mut rows = vec![(Arc::from("."), node), (Arc::from(".."), parent)];
+        let entries = &self.directory(node)?.entries;
+        rows.extend(entries.iter().map(|(name, id)| (Arc::clone(name), *id)));
+        Ok(rows)
+    }
+
+    fn record_read(&mut self, node: NodeId) {
+        if self.node(node).origin.is_some() {
+            self.recorder.read(node);
+        }
+    }
+}
+
+fn content_charge(node: &Node) -> u64 {
+    match &node.kind {
+        NodeKind::File(content) => content.charged(),
+        NodeKind::Directory(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => 0,
+    }
+}

@@ -1,0 +1,60 @@
+//! What a guest learned about the files it was given.
+//!
+//! A verdict may be reused for another tree only if everything the guest read, listed or
+//! looked up in vain is the same there. Only what stood in a layer counts: what the guest
+//! made itself follows from the rest.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use super::node::NodeId;
+
+/// Most entries that are kept; past it the set is marked as incomplete.
+const MAX_ENTRIES: usize = 1_000_000;
+
+/// The guest paths that a run depended on, sorted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadSet {
+    /// Files whose content, links whose target, or nodes whose metadata was read.
+    pub read: BTreeSet<String>,
+    /// Folders whose entries were listed.
+    pub listed: BTreeSet<String>,
+    /// Paths that were looked up and did not exist.
+    pub missed: BTreeSet<String>,
+    /// Whether the bookkeeping was cut short, so that the set proves nothing.
+    pub incomplete: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    pub(crate) read: HashSet<NodeId>,
+    pub(crate) listed: HashSet<NodeId>,
+    pub(crate) missed: HashSet<(NodeId, Arc<str>)>,
+    pub(crate) incomplete: bool,
+}
+
+impl Recorder {
+    pub(crate) fn read(&mut self, node: NodeId) {
+        if self.has_room() {
+            self.read.insert(node);
+        }
+    }
+
+    pub(crate) fn listed(&mut self, node: NodeId) {
+        if self.has_room() {
+            self.listed.insert(node);
+        }
+    }
+
+    pub(crate) fn missed(&mut self, directory: NodeId, name: &str) {
+        if self.has_room() {
+            self.missed.insert((directory, Arc::from(name)));
+        }
+    }
+
+    fn has_room(&mut self) -> bool {
+        let room = self.read.len() + self.listed.len() + self.missed.len() < MAX_ENTRIES;
+        self.incomplete |= !room;
+        room
+    }
+}

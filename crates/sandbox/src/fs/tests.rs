@@ -1,0 +1,277 @@
+//! The filesystem against what POSIX and WASI promise.
+
+use probity_core::budget::Limit;
+use probity_core::repo::{File, FileMode};
+use probity_core::{Repo, RepoPath};
+
+use super::{Access, Device, Errno, FileType, Filesystem, Follow, NodeId, OpenFlags, Quota};
+
+const QUOTA: Quota = Quota {
+    bytes: 1000,
+    inodes: 10,
+    depth: 5,
+};
+
+fn repo() -> Repo {
+    let mut repo = Repo::new();
+    for (path, bytes, mode) in [
+        ("a.txt", "hello", FileMode::Regular),
+        ("src/lib.py", "x = 1\n", FileMode::Regular),
+        ("src/deep/er/file", "deep", FileMode::Regular),
+        ("link", "src/lib.py", FileMode::Symlink),
+        ("loop", "loop", FileMode::Symlink),
+        ("out", "../../etc/passwd", FileMode::Symlink),
+        ("absolute", "/rw/a.txt", FileMode::Symlink),
+    ] {
+        let path: RepoPath = path.parse().unwrap();
+        repo.insert(&path, File::new(bytes.as_bytes(), mode)).unwrap();
+    }
+    repo
+}
+
+/// The same tree read-only at `/ro` and writable at `/rw`, and an empty `/tmp`.
+fn filesystem() -> Filesystem {
+    let repo = repo();
+    let mut fs = Filesystem::new(QUOTA, 7);
+    fs.mount("/ro", repo.root(), Access::ReadOnly).unwrap();
+    fs.mount("/rw", repo.root(), Access::Writable).unwrap();
+    fs.mount_empty("/tmp", Access::Writable).unwrap();
+    fs.mount_device("/dev/null", Device::Null).unwrap();
+    fs
+}
+
+const WRITE: OpenFlags = OpenFlags {
+    create: true,
+    directory: false,
+    exclusive: false,
+    truncate: false,
+    write: true,
+};
+
+fn write(fs: &mut Filesystem, path: &str, bytes: &[u8]) -> Result<(), Errno> {
+    let node = fs.open(NodeId::ROOT, path, Follow::Yes, WRITE)?;
+    let result = fs.write_at(node, 0, bytes).map(|_| ());
+    fs.close(node);
+    result
+}
+
+fn read(fs: &mut Filesystem, path: &str) -> Result<Vec<u8>, Errno> {
+    let node = fs.existing(NodeId::ROOT, path, Follow::Yes)?;
+    let mut bytes = vec![0; 100];
+    let count = fs.read_at(node, 0, &mut bytes)?;
+    bytes.truncate(count);
+    Ok(bytes)
+}
+
+fn grant(fs: &mut Filesystem, path: &str) -> NodeId {
+    fs.existing(NodeId::ROOT, path, Follow::No).unwrap()
+}
+
+#[test]
+fn layers_are_read_through_links() {
+    let mut fs = filesystem();
+    assert_eq!(read(&mut fs, "ro/a.txt").unwrap(), b"hello");
+    assert_eq!(read(&mut fs, "ro/link").unwrap(), b"x = 1\n");
+    assert_eq!(read(&mut fs, "ro/src/../a.txt").unwrap(), b"hello");
+    assert_eq!(read(&mut fs, "ro/nothing"), Err(Errno::Noent));
+    assert_eq!(read(&mut fs, "ro/a.txt/x"), Err(Errno::Notdir));
+    assert_eq!(read(&mut fs, "ro/a.txt/"), Err(Errno::Notdir));
+    assert_eq!(read(&mut fs, ""), Err(Errno::Noent));
+    assert_eq!(read(&mut fs, "ro/loop"), Err(Errno::Loop));
+}
+
+#[test]
+fn no_path_leads_out_of_a_grant() {
+    let mut fs = filesystem();
+    let ro = grant(&mut fs, "ro");
+    for path in ["..", "../rw/a.txt", "src/../../rw/a.txt", "/rw/a.txt", "out", "absolute"] {
+        assert_eq!(
+            fs.existing(ro, path, Follow::Yes),
+            Err(Errno::Notcapable),
+            "{path}"
+        );
+    }
+    // A link may be looked at, it only cannot be followed.
+    assert!(fs.existing(ro, "out", Follow::No).is_ok());
+    // Below the root everything is granted, and the root is its own parent.
+    assert_eq!(read(&mut fs, "../../rw/a.txt").unwrap(), b"hello");
+    assert_eq!(read(&mut fs, "ro/absolute").unwrap(), b"hello");
+}
+
+#[test]
+fn writing_copies_and_the_layer_stays() {
+    let repo = repo();
+    let mut fs = filesystem();
+    write(&mut fs, "rw/a.txt", b"HE").unwrap();
+    assert_eq!(read(&mut fs, "rw/a.txt").unwrap(), b"HEllo");
+    assert_eq!(read(&mut fs, "ro/a.txt").unwrap(), b"hello");
+    assert_eq!(repo.get(&"a.txt".parse().unwrap()).unwrap().bytes(), b"hello");
+}
+
+#[test]
+fn read_only_mounts_refuse_every_change() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    assert_eq!(write(&mut fs, "ro/a.txt", b"x"), Err(Errno::Rofs));
+    assert_eq!(write(&mut fs, "ro/new", b"x"), Err(Errno::Rofs));
+    assert_eq!(fs.unlink(root, "ro/a.txt"), Err(Errno::Rofs));
+    assert_eq!(fs.make_directory(root, "ro/d"), Err(Errno::Rofs));
+    assert_eq!(fs.remove_directory(root, "ro/src/deep/er"), Err(Errno::Notempty));
+    assert_eq!(fs.symlink("x", root, "ro/s"), Err(Errno::Rofs));
+    let (a, b) = ((root, "ro/a.txt"), (root, "rw/b"));
+    assert_eq!(fs.rename(a, b), Err(Errno::Rofs));
+    assert_eq!(fs.rename((root, "rw/a.txt"), (root, "ro/b")), Err(Errno::Rofs));
+    assert_eq!(fs.hard_link(a, Follow::No, b), Err(Errno::Rofs));
+    let node = grant(&mut fs, "ro/a.txt");
+    assert_eq!(fs.set_len(node, 1), Err(Errno::Rofs));
+    assert_eq!(fs.set_times(node, super::NewTimes::default()), Err(Errno::Rofs));
+    let truncate = OpenFlags {
+        truncate: true,
+        ..OpenFlags::default()
+    };
+    assert_eq!(
+        fs.open(root, "ro/a.txt", Follow::No, truncate),
+        Err(Errno::Rofs)
+    );
+    // Mount points stay where they are.
+    assert_eq!(fs.rename((root, "rw"), (root, "tmp/x")), Err(Errno::Busy));
+    assert_eq!(fs.unlink(root, "dev/null"), Err(Errno::Busy));
+}
+
+#[test]
+fn renames_follow_posix() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    fs.rename((root, "rw/a.txt"), (root, "tmp/b")).unwrap();
+    assert_eq!(read(&mut fs, "tmp/b").unwrap(), b"hello");
+    assert_eq!(read(&mut fs, "rw/a.txt"), Err(Errno::Noent));
+    fs.rename((root, "tmp/b"), (root, "rw/src/lib.py")).unwrap();
+    assert_eq!(read(&mut fs, "rw/src/lib.py").unwrap(), b"hello");
+    fs.rename((root, "rw/src"), (root, "tmp/moved")).unwrap();
+    assert_eq!(read(&mut fs, "tmp/moved/deep/er/file").unwrap(), b"deep");
+    let into_itself = fs.rename((root, "tmp/moved"), (root, "tmp/moved/deep/x"));
+    assert_eq!(into_itself, Err(Errno::Inval));
+    fs.make_directory(root, "tmp/empty").unwrap();
+    fs.rename((root, "tmp/moved"), (root, "tmp/empty")).unwrap();
+    assert_eq!(read(&mut fs, "tmp/empty/lib.py").unwrap(), b"hello");
+    let over_file = fs.rename((root, "tmp/empty"), (root, "rw/link"));
+    assert_eq!(over_file, Err(Errno::Notdir));
+}
+
+#[test]
+fn a_removed_file_lives_while_it_is_open() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    write(&mut fs, "tmp/f", b"still here").unwrap();
+    let node = fs.open(root, "tmp/f", Follow::No, OpenFlags::default()).unwrap();
+    fs.unlink(root, "tmp/f").unwrap();
+    let mut bytes = [0; 10];
+    assert_eq!(fs.read_at(node, 0, &mut bytes), Ok(10));
+    assert_eq!(fs.quota_use().bytes, 10);
+    fs.close(node);
+    assert_eq!((fs.quota_use().bytes, fs.quota_use().inodes), (0, 0));
+}
+
+#[test]
+fn hard_links_share_their_content() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    write(&mut fs, "tmp/f", b"one").unwrap();
+    fs.hard_link((root, "tmp/f"), Follow::No, (root, "tmp/g")).unwrap();
+    write(&mut fs, "tmp/g", b"two").unwrap();
+    assert_eq!(read(&mut fs, "tmp/f").unwrap(), b"two");
+    let node = grant(&mut fs, "tmp/g");
+    assert_eq!(fs.stat(node).links, 2);
+    fs.unlink(root, "tmp/f").unwrap();
+    assert_eq!(read(&mut fs, "tmp/g").unwrap(), b"two");
+}
+
+#[test]
+fn the_byte_quota_counts_what_is_owned_and_is_given_back() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    write(&mut fs, "tmp/f", &[1; 900]).unwrap();
+    assert_eq!(write(&mut fs, "tmp/g", &[1; 101]), Err(Errno::Nospc));
+    // A hole counts as what it would hold.
+    let node = grant(&mut fs, "tmp/g");
+    assert_eq!(fs.write_at(node, 1 << 40, b"x"), Err(Errno::Nospc));
+    assert_eq!(fs.write_at(node, u64::MAX, b"x"), Err(Errno::Fbig));
+    assert_eq!(fs.set_len(node, 101), Err(Errno::Nospc));
+    // So does the copy of a layer's file.
+    write(&mut fs, "rw/a.txt", b"HELLO").unwrap();
+    assert_eq!(fs.quota_use().bytes, 905);
+    fs.unlink(root, "tmp/f").unwrap();
+    assert_eq!(write(&mut fs, "tmp/g", &[1; 995]), Ok(()));
+    assert_eq!(write(&mut fs, "tmp/h", b"y"), Err(Errno::Nospc));
+    let hit = fs.quota_use().hits().find(|hit| hit.limit == Limit::FileBytes);
+    assert_eq!(hit.unwrap().cap, 1000);
+}
+
+#[test]
+fn the_inode_and_depth_quotas_hold() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    fs.make_directory(root, "tmp/1").unwrap();
+    fs.make_directory(root, "tmp/1/2").unwrap();
+    fs.make_directory(root, "tmp/1/2/3").unwrap();
+    fs.make_directory(root, "tmp/1/2/3/4").unwrap();
+    let deeper = fs.make_directory(root, "tmp/1/2/3/4/5");
+    assert_eq!(deeper, Err(Errno::Nametoolong));
+    for index in 0..6 {
+        write(&mut fs, &format!("tmp/{index}f"), b"").unwrap();
+    }
+    assert_eq!(write(&mut fs, "tmp/more", b""), Err(Errno::Nospc));
+    assert_eq!(fs.symlink("x", root, "tmp/s"), Err(Errno::Nospc));
+    let limits: Vec<Limit> = fs.quota_use().hits().map(|hit| hit.limit).collect();
+    assert_eq!(limits, [Limit::Inodes, Limit::PathDepth]);
+    fs.unlink(root, "tmp/0f").unwrap();
+    assert_eq!(write(&mut fs, "tmp/more", b""), Ok(()));
+}
+
+#[test]
+fn listings_are_sorted_and_inodes_are_stable() {
+    let mut fs = filesystem();
+    let node = grant(&mut fs, "rw");
+    write(&mut fs, "rw/b", b"").unwrap();
+    let names: Vec<String> = fs
+        .list(node)
+        .unwrap()
+        .iter()
+        .map(|(name, _)| name.to_string())
+        .collect();
+    assert_eq!(
+        names,
+        [".", "..", "a.txt", "absolute", "b", "link", "loop", "out", "src"]
+    );
+    let first = grant(&mut fs, "rw/a.txt");
+    let inode = fs.stat(first).inode;
+    let again = grant(&mut fs, "rw/a.txt");
+    assert_eq!(fs.stat(again).inode, inode);
+    assert_eq!(fs.stat(node).file_type, FileType::Directory);
+}
+
+#[test]
+fn the_read_set_names_what_was_read_listed_and_missed() {
+    let mut fs = filesystem();
+    read(&mut fs, "ro/link").unwrap();
+    let _ = read(&mut fs, "ro/src/absent.py");
+    let folder = grant(&mut fs, "ro/src/deep");
+    fs.list(folder).unwrap();
+    // What the guest made itself follows from the rest.
+    write(&mut fs, "tmp/own", b"1").unwrap();
+    read(&mut fs, "tmp/own").unwrap();
+    let reads = fs.read_set();
+    assert!(!reads.incomplete);
+    let sorted = |set: &std::collections::BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>();
+    assert_eq!(sorted(&reads.read), ["/ro/link", "/ro/src/lib.py"]);
+    assert_eq!(sorted(&reads.listed), ["/ro/src/deep"]);
+    assert_eq!(sorted(&reads.missed), ["/ro/src/absent.py", "/tmp/own"]);
+}
+
+#[test]
+fn mounts_are_checked() {
+    let mut fs = filesystem();
+    for path in ["relative", "/a/../b", "/a//b", "/", "/ro", "/ro/a.txt/x"] {
+        assert!(fs.mount_empty(path, Access::ReadOnly).is_err(), "{path}");
+    }
+}

@@ -1,0 +1,246 @@
+//! Running a pytest suite in guests and judging what it reports.
+//!
+//! One guest runs the whole suite. If it traps or a test uses up its own fuel, that test is
+//! lost and another guest goes on with the rest, within what is left of the budget: one
+//! broken test costs itself, not the suite.
+
+use probity_core::Repo;
+use probity_core::budget::{Limit, LimitHit};
+use probity_core::quantity::{Fuel, WallTime};
+use probity_core::spec::{Check, SuiteCheck};
+use probity_core::verify::{Assurance, Cause, CheckReport, SuiteEnd, judge_suite};
+use serde::Serialize;
+
+use super::records::Records;
+use super::site::Site;
+use crate::engine::{Engine, clean};
+use crate::fs::{Access, Content, Device, Filesystem, MountError, Quota};
+use crate::guest::{Ending, Invocation, Run, START_TIME};
+use crate::output::Output;
+use crate::pack::{captured, reproducible};
+use crate::runtime::Runtime;
+
+/// Most guests for one suite.
+const MAX_GUESTS: usize = 200;
+const CONFIG: &str = "/run/probity.json";
+const RESULTS: &str = "/dev/results";
+
+/// What `main.py` in the guest is told.
+#[derive(Serialize)]
+struct Config<'a> {
+    root: &'a str,
+    results: &'a str,
+    python_path: &'a [String],
+    site: [&'a str; 1],
+    args: &'a [String],
+    seed: u64,
+    skip: &'a [String],
+}
+
+/// A suite and what it runs on.
+#[derive(Clone, Copy)]
+pub struct PytestRun<'a> {
+    /// The engine.
+    pub engine: &'a Engine,
+    /// The Python to run on.
+    pub runtime: &'a Runtime,
+    /// The installed packages.
+    pub site: &'a Site,
+    /// The check to report for.
+    pub check: &'a Check,
+    /// What it asks for.
+    pub wanted: &'a SuiteCheck,
+    /// The tree under test.
+    pub repo: &'a Repo,
+    /// Seed of the guest's randomness.
+    pub seed: u64,
+}
+
+/// What the guests of one suite came to.
+struct Session {
+    records: Records,
+    end: SuiteEnd,
+    fuel: Fuel,
+    wall_time: WallTime,
+    limits: Vec<LimitHit>,
+    stdout: Output,
+    stderr: Output,
+}
+
+impl PytestRun<'_> {
+    /// Runs the suite and reports.
+    #[must_use]
+    pub fn report(&self) -> CheckReport {
+        match self.session() {
+            Ok(session) => self.judge(session),
+            Err(report) => *report,
+        }
+    }
+
+    /// Runs guests until the suite is done or cannot go on. The error is the report.
+    fn session(&self) -> Result<Session, Box<CheckReport>> {
+        let mut records = Records::default();
+        let (mut fuel, mut wall_time) = (Fuel(0), WallTime(0));
+        let mut limits: Vec<LimitHit> = Vec::new();
+        for guest in 1..=MAX_GUESTS {
+            let run = self.guest(&records.begun(), fuel, wall_time)?;
+            fuel = fuel.saturating_add(run.fuel);
+            wall_time = WallTime(wall_time.0.saturating_add(run.wall_time.0));
+            limits.extend(run.limits.iter().copied().map(reproducible));
+            let end = self.end_of(&run.ending)?;
+            let complete = matches!(end, SuiteEnd::Exit(_));
+            let open = match records.add(&run.results, complete) {
+                Ok(open) => open,
+                Err(message) => return Err(Box::new(self.stopped(Cause::Protocol { message }))),
+            };
+            let again = match &end {
+                SuiteEnd::Exit(_) => false,
+                SuiteEnd::Trap(_) => true,
+                SuiteEnd::Limit(hit) => match hit.limit {
+                    Limit::TestFuel | Limit::Memory | Limit::TableElements | Limit::Stack => true,
+                    Limit::Fuel
+                    | Limit::WallTime
+                    | Limit::Output
+                    | Limit::Results
+                    | Limit::FileBytes
+                    | Limit::Inodes
+                    | Limit::OpenFiles
+                    | Limit::PathDepth
+                    | Limit::ModuleSize => false,
+                },
+            };
+            // Without an open test the guest would end there again.
+            if again && guest < MAX_GUESTS && let Some(id) = open {
+                if let SuiteEnd::Limit(hit) = &end {
+                    limits.push(*hit);
+                }
+                records.note_lost(&id, &end.cause().to_string());
+                continue;
+            }
+            limits.sort_by_key(|hit| (hit.limit, std::cmp::Reverse(hit.used)));
+            limits.dedup_by_key(|hit| hit.limit);
+            return Ok(Session {
+                records,
+                end,
+                fuel,
+                wall_time,
+                limits,
+                stdout: run.stdout,
+                stderr: run.stderr,
+            });
+        }
+        let message = "the suite needed too many guests".to_owned();
+        Err(Box::new(self.stopped(Cause::Broke { message })))
+    }
+
+    /// Runs one guest on what is left of the budget.
+    fn guest(&self, skip: &[String], used: Fuel, spent: WallTime) -> Result<Run, Box<CheckReport>> {
+        let host_failed =
+            |message: String| Box::new(CheckReport::host_failed(self.check, message, None));
+        let mut budget = self.check.budget;
+        budget.fuel = budget.fuel.saturating_sub(used);
+        budget.wall_time = WallTime(budget.wall_time.0.saturating_sub(spent.0));
+        let fs = self
+            .filesystem(skip)
+            .map_err(|error| host_failed(error.to_string()))?;
+        let manifest = &self.runtime.manifest;
+        let args = [manifest.module.program.as_str(), "/probity/main.py", CONFIG];
+        let mut invocation = Invocation::command(args.map(str::to_owned).to_vec(), fs, budget);
+        invocation.entry = manifest.module.entry.into();
+        invocation.env = manifest.env.clone().into_iter().collect();
+        invocation.preopens = vec!["/".to_owned()];
+        invocation.seed = self.seed;
+        invocation.sliced = true;
+        invocation
+            .run(self.engine, &self.runtime.module)
+            .map_err(|error| host_failed(error.to_string()))
+    }
+
+    fn filesystem(&self, skip: &[String]) -> Result<Filesystem, MountError> {
+        let config = Config {
+            root: "/repo",
+            results: RESULTS,
+            python_path: &self.wanted.python_path,
+            site: ["/site"],
+            args: &self.wanted.args,
+            seed: self.seed,
+            skip,
+        };
+        let config = serde_json::to_vec(&config).map_err(|_| MountError {
+            path: CONFIG.to_owned(),
+            reason: "the configuration cannot be written as JSON",
+        })?;
+        let mut fs = Filesystem::new(Quota::from(&self.check.budget), START_TIME);
+        self.runtime.mount(&mut fs)?;
+        fs.mount("/site", self.site.packages.root(), Access::ReadOnly)?;
+        fs.mount("/probity", self.site.support.root(), Access::ReadOnly)?;
+        fs.mount("/repo", self.repo.root(), Access::Writable)?;
+        fs.mount_empty("/tmp", Access::Writable)?;
+        fs.mount_file(CONFIG, Content::Shared(config.into()), Access::ReadOnly)?;
+        fs.mount_device("/dev/null", Device::Null)?;
+        fs.mount_device("/dev/zero", Device::Zero)?;
+        fs.mount_device("/dev/urandom", Device::Random)?;
+        fs.mount_device(RESULTS, Device::Results)?;
+        Ok(fs)
+    }
+
+    fn end_of(&self, ending: &Ending) -> Result<SuiteEnd, Box<CheckReport>> {
+        Ok(match ending {
+            Ending::Exited(code) => SuiteEnd::Exit(i32::try_from(*code).unwrap_or(i32::MAX)),
+            Ending::Limit(hit) => SuiteEnd::Limit(reproducible(*hit)),
+            Ending::Trapped(message) => SuiteEnd::Trap(message.clone()),
+            Ending::Refused(message) => {
+                let name = &self.runtime.manifest.name;
+                let message = format!("the runtime `{name}` cannot run here: {message}");
+                return Err(Box::new(CheckReport::host_failed(self.check, message, None)));
+            }
+        })
+    }
+
+    fn stopped(&self, cause: Cause) -> CheckReport {
+        let message = cause.to_string();
+        CheckReport::stopped(self.check, Assurance::InGuest, cause, message)
+    }
+
+    fn judge(&self, session: Session) -> CheckReport {
+        let manifest = &self.runtime.manifest;
+        let title = match &session.records.version {
+            Some(version) => format!("{} {version}", manifest.name),
+            None => manifest.title(),
+        };
+        let runner = session
+            .records
+            .runner
+            .unwrap_or_else(|| self.wanted.runner.name().to_owned());
+        let judgement = judge_suite(
+            &self.wanted.expectation,
+            session.records.records,
+            &session.end,
+        );
+        let report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
+        let report = match session.records.broken {
+            // The results stay as evidence, but nothing is concluded from them.
+            Some(message) => CheckReport {
+                tests: report.tests,
+                message: format!("the session broke: {}", last_line(&message)),
+                ..self.stopped(Cause::Broke { message })
+            },
+            None => report,
+        };
+        let evidence =
+            |output: &Output| (report.cause.is_some() && output.total > 0).then(|| captured(output));
+        CheckReport {
+            fuel: session.fuel,
+            limits: session.limits,
+            stdout: evidence(&session.stdout),
+            stderr: evidence(&session.stderr),
+            wall_time: session.wall_time,
+            ..report
+        }
+    }
+}
+
+/// The last line of a traceback says what happened.
+fn last_line(message: &str) -> String {
+    clean(message.trim_end().lines().next_back().unwrap_or(message))
+}

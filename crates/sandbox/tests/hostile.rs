@@ -1,0 +1,245 @@
+//! Every hostile guest ends with the right typed result.
+//!
+//! The guest is `guest-checks/hostile`; each row runs one of its sub-commands. A test makes
+//! sure that every sub-command has a row.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use probity_core::budget::{Budget, Limit};
+use probity_core::quantity::{ByteSize, Fuel, WallTime};
+use probity_core::repo::File;
+use probity_core::{Repo, RepoPath};
+use probity_sandbox::fs::{Access, Device, Filesystem, Quota};
+use probity_sandbox::guest::START_TIME;
+use probity_sandbox::{Ending, Engine, Invocation, Module, Run};
+
+fn engine() -> &'static Engine {
+    static ENGINE: OnceLock<Engine> = OnceLock::new();
+    ENGINE.get_or_init(|| Engine::new(None).unwrap())
+}
+
+fn hostile() -> &'static Module {
+    static MODULE: OnceLock<Module> = OnceLock::new();
+    MODULE.get_or_init(|| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-checks/built/hostile.wasm");
+        let bytes = std::fs::read(path).unwrap();
+        engine().module(&bytes, u64::MAX).unwrap().unwrap()
+    })
+}
+
+/// Small bounds, so that every attack meets them soon.
+fn budget() -> Budget {
+    Budget {
+        fuel: Fuel(2_000_000_000),
+        memory: ByteSize::mib(64),
+        wall_time: WallTime::secs(60),
+        output: ByteSize::kib(64),
+        file_bytes: ByteSize::mib(4),
+        inodes: 500,
+        open_files: 50,
+        path_depth: 20,
+        ..Budget::check()
+    }
+}
+
+fn run_with(args: &[&str], budget: Budget) -> Run {
+    let mut repo = Repo::new();
+    for name in ["a.txt", "src/b.txt"] {
+        let path: RepoPath = name.parse().unwrap();
+        repo.insert(&path, File::regular(*b"content\n")).unwrap();
+    }
+    let mut fs = Filesystem::new(Quota::from(&budget), START_TIME);
+    fs.mount("/repo", repo.root(), Access::ReadOnly).unwrap();
+    fs.mount_empty("/tmp", Access::Writable).unwrap();
+    fs.mount_device("/dev/null", Device::Null).unwrap();
+    let args = std::iter::once("hostile").chain(args.iter().copied());
+    let mut invocation = Invocation::command(args.map(str::to_owned).collect(), fs, budget);
+    invocation.preopens = vec!["/repo".to_owned(), "/tmp".to_owned()];
+    invocation.run(engine(), hostile()).unwrap()
+}
+
+fn run(args: &[&str]) -> Run {
+    run_with(args, budget())
+}
+
+fn stdout(run: &Run) -> String {
+    String::from_utf8_lossy(&run.stdout.bytes).into_owned()
+}
+
+fn ended_by(run: &Run) -> Option<Limit> {
+    match &run.ending {
+        Ending::Limit(hit) => Some(hit.limit),
+        Ending::Exited(_) | Ending::Trapped(_) | Ending::Refused(_) => None,
+    }
+}
+
+fn met(run: &Run, limit: Limit) -> bool {
+    run.limits.iter().any(|hit| hit.limit == limit)
+}
+
+/// Sub-commands that end by a limit.
+const ENDED: &[(&str, Limit)] = &[
+    ("loop", Limit::Fuel),
+    ("recurse", Limit::Stack),
+    ("allocate", Limit::Memory),
+    ("print", Limit::Fuel),
+    ("print-stderr", Limit::Fuel),
+];
+
+/// Sub-commands that try to get somewhere and exit with 7 when every attempt was refused.
+const WALLED: &[&str] = &[
+    "socket",
+    "spawn",
+    "thread",
+    "passwd",
+    "dotdot",
+    "write-repo",
+    "bad-pointers",
+    "bad-descriptors",
+];
+
+/// Sub-commands that exit with 0 after meeting a limit that does not end them.
+const BOUNDED: &[(&str, Limit)] = &[
+    ("grow-refused", Limit::Memory),
+    ("fill-tmp", Limit::FileBytes),
+    ("sparse-tmp", Limit::FileBytes),
+    ("many-files", Limit::Inodes),
+    ("deep-dirs", Limit::PathDepth),
+    ("open-many", Limit::OpenFiles),
+];
+
+/// Sub-commands that exit with 0 and say on stdout what they were told.
+const ANSWERED: &[(&str, &str)] = &[
+    ("long-name", "255"),
+    ("big-random", "errno 21"),
+    ("poll-many", "errno 28"),
+    ("poll-forever", "errno 0"),
+    ("iovec-count", "errno 28"),
+    ("read-tree", "/repo/src/b.txt"),
+    ("env", "hostile"),
+];
+
+/// Sub-commands with a test of their own.
+const OWN: &[&str] = &["sleep", "exit", "trap", "random", "clock", "iovec-bomb"];
+
+#[test]
+fn every_sub_command_has_a_test() {
+    let listed = stdout(&run(&["list"]));
+    let mut listed: Vec<&str> = listed
+        .lines()
+        .filter_map(|line| line.split('\t').next())
+        .collect();
+    let mut tested: Vec<&str> = Vec::new();
+    tested.extend(ENDED.iter().chain(BOUNDED).map(|(name, _)| *name));
+    tested.extend(WALLED);
+    tested.extend(ANSWERED.iter().map(|(name, _)| *name));
+    tested.extend(OWN);
+    listed.sort_unstable();
+    tested.sort_unstable();
+    assert_eq!(tested, listed);
+}
+
+#[test]
+fn endless_guests_end_by_the_limit_that_they_attack() {
+    for (name, limit) in ENDED {
+        let run = run(&[name]);
+        assert_eq!(ended_by(&run), Some(*limit), "{name}: {:?}", run.ending);
+    }
+}
+
+#[test]
+fn no_wall_can_be_passed() {
+    for name in WALLED {
+        let run = run(&[name]);
+        assert_eq!(run.ending, Ending::Exited(7), "{name}:\n{}", stdout(&run));
+    }
+}
+
+#[test]
+fn bounded_resources_are_refused_and_named() {
+    for (name, limit) in BOUNDED {
+        let run = run(&[name]);
+        assert_eq!(run.ending, Ending::Exited(0), "{name}:\n{}", stdout(&run));
+        assert!(met(&run, *limit), "{name}: {:?}", run.limits);
+    }
+}
+
+#[test]
+fn absurd_requests_are_answered() {
+    for (name, answer) in ANSWERED {
+        let run = run(&[name]);
+        assert_eq!(run.ending, Ending::Exited(0), "{name}:\n{}", stdout(&run));
+        assert!(stdout(&run).contains(answer), "{name}:\n{}", stdout(&run));
+    }
+}
+
+#[test]
+fn a_flood_of_output_is_counted_and_its_ends_are_kept() {
+    let run = run(&["print"]);
+    assert!(run.stdout.total > 1_000_000, "{}", run.stdout.total);
+    assert!(run.stdout.bytes.len() < 70_000);
+    let kept = u64::try_from(run.stdout.bytes.len()).unwrap();
+    assert!(run.stdout.dropped > run.stdout.total - kept);
+    assert!(met(&run, Limit::Output));
+}
+
+#[test]
+fn one_call_cannot_write_more_than_its_bound() {
+    let started = Instant::now();
+    let run = run(&["iovec-bomb"]);
+    assert!(run.stdout.total <= 16 << 20, "{}", run.stdout.total);
+    assert!(started.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn an_hour_of_sleep_passes_at_once() {
+    let run = run(&["sleep"]);
+    assert_eq!(run.ending, Ending::Exited(0), "{}", stdout(&run));
+    let text = stdout(&run);
+    assert!(text.contains("3600"), "{text}");
+    // Sleeping costs the host nothing: the fuel is that of a few calls.
+    assert!(run.fuel < Fuel(10_000_000), "{}", run.fuel);
+}
+
+#[test]
+fn exits_and_traps_keep_their_meaning() {
+    assert_eq!(run(&["exit", "42"]).ending, Ending::Exited(42));
+    assert!(matches!(run(&["trap"]).ending, Ending::Trapped(_)));
+}
+
+#[test]
+fn time_and_randomness_are_functions_of_the_seed() {
+    for name in ["random", "clock", "read-tree"] {
+        let (first, second) = (run(&[name]), run(&[name]));
+        assert_eq!(first.stdout, second.stdout, "{name}");
+        assert_eq!(first.fuel, second.fuel, "{name}");
+        assert!(first.stdout.total > 0, "{name}");
+    }
+}
+
+#[test]
+fn real_time_is_the_outer_fuse() {
+    let run = run_with(
+        &["loop"],
+        Budget {
+            fuel: Fuel(u64::MAX / 4),
+            wall_time: WallTime::millis(300),
+            ..budget()
+        },
+    );
+    assert_eq!(ended_by(&run), Some(Limit::WallTime), "{:?}", run.ending);
+}
+
+#[test]
+fn every_cap_and_use_is_reported() {
+    let run = run(&["fill-tmp"]);
+    let hit = run
+        .limits
+        .iter()
+        .find(|hit| hit.limit == Limit::FileBytes)
+        .unwrap();
+    assert_eq!(hit.cap, ByteSize::mib(4).0);
+    assert!(hit.used > hit.cap);
+}

@@ -1,0 +1,15 @@
+//! The binary as its users meet it: output, exit codes, files on disk.
+//!
+//! Each test makes a repository in a folder of its own and runs `probity` there in a
+//! cleared environment. What it prints is compared with a snapshot (`cargo insta review`
+//! re-blesses); real times are replaced before.
+//!
+//! Suites run on the Python runtime of the cache; `cargo xtask test` installs it.
+
+mod apply;
+mod init;
+mod pack;
+mod project;
+mod request;
+mod suite;
+mod verify;

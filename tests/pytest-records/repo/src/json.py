@@ -1,0 +1,1 @@
+"""Claims a name of the standard library."""

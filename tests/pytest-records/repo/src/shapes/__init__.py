@@ -1,0 +1,5 @@
+"""The project under test."""
+
+
+def area(width, height):
+    return width * height

@@ -1,0 +1,32 @@
+//! The binary under development.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+/// Builds the whole workspace, so that nothing is compiled in two configurations, and
+/// returns the path of `probity`.
+pub(crate) fn build() -> Result<PathBuf> {
+    let output = Command::new("cargo")
+        .args(["build", "--workspace", "--message-format=json-render-diagnostics"])
+        .current_dir(crate::root())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    if !output.status.success() {
+        bail!("the build failed");
+    }
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message.pointer("/target/name").and_then(Value::as_str) == Some("probity"))
+        .find_map(|message| {
+            message
+                .get("executable")
+                .and_then(Value::as_str)
+                .map(PathBuf::from)
+        })
+        .context("cargo built no `probity`")
+}

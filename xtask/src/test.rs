@@ -1,0 +1,41 @@
+//! All tests, with everything that they need.
+
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+
+use crate::{probity, root};
+
+/// Builds, installs the runtime that suite tests use, and runs the tests.
+pub(crate) fn run(args: &[String]) -> Result<bool> {
+    let binary = probity::build()?;
+    crate::run(Command::new(binary).args(["runtime", "add", "python"]))?;
+    let nextest = Command::new("cargo")
+        .args(["nextest", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    let mut command = Command::new("cargo");
+    if nextest {
+        command.args(["nextest", "run"]);
+    } else {
+        command.arg("test");
+    }
+    let status = command
+        .args(["--workspace", "--no-fail-fast"])
+        .args(args.iter().filter(|argument| *argument != "--"))
+        .current_dir(root())
+        .status()?;
+    if !nextest {
+        return Ok(status.success());
+    }
+    // nextest leaves out the examples in the documentation.
+    let docs = Command::new("cargo")
+        .args(["test", "--workspace", "--doc", "--quiet"])
+        .current_dir(root())
+        .status()?;
+    Ok(status.success() && docs.success())
+}
+
+

@@ -33,7 +33,7 @@ pub enum TreeError {
         /// What is there.
         kind: EntryKind,
     },
-    /// The file is larger than [`TreeLimits::file_bytes`].
+    /// The file is larger than [`TreeLimits::file_bytes`](crate::TreeLimits::file_bytes).
     #[error("has {size} bytes, more than the {limit} that a check reads")]
     TooLarge {
         /// Path from the root.
@@ -43,13 +43,13 @@ pub enum TreeError {
         /// The limit in bytes.
         limit: u64,
     },
-    /// The tree has more entries than [`TreeLimits::entries`].
+    /// The tree has more entries than [`TreeLimits::entries`](crate::TreeLimits::entries).
     #[error("the repository has more than {limit} entries")]
     TooManyEntries {
         /// The limit.
         limit: usize,
     },
-    /// A folder lies deeper than [`TreeLimits::depth`].
+    /// A folder lies deeper than [`TreeLimits::depth`](crate::TreeLimits::depth).
     #[error("the folder {path:?} lies deeper than {limit} levels")]
     TooDeep {
         /// Path from the root.

@@ -166,6 +166,11 @@ fn a_write_that_fails_half_way_is_taken_back() {
     let mut after = project.tree();
     after.retain(|(path, _)| path != ".gitignore" && path != "new");
     assert_eq!(after, before);
-    let mode = project.repo().join("a.txt").metadata().unwrap().permissions();
+    let mode = project
+        .repo()
+        .join("a.txt")
+        .metadata()
+        .unwrap()
+        .permissions();
     assert_eq!(mode.mode() & 0o111, 0);
 }

@@ -22,14 +22,31 @@ fn one_check_runs_by_itself() {
     };
     let failed = run(&["text", "final-newline", "--param", "paths=[\"**\"]"]);
     insta::assert_snapshot!("pack_run_failed", failed.text());
-    let passed = run(&["source", "defines", "--param", "path=b.py", "--param", "name=f"]);
+    let passed = run(&[
+        "source",
+        "defines",
+        "--param",
+        "path=b.py",
+        "--param",
+        "name=f",
+    ]);
     assert_eq!(passed.code, 0, "{}", passed.text());
-    let json = run(&["text", "final-newline", "--param", "paths=[\"*.txt\"]", "--json"]);
+    let json = run(&[
+        "text",
+        "final-newline",
+        "--param",
+        "paths=[\"*.txt\"]",
+        "--json",
+    ]);
     assert_eq!(json.code, 1);
     assert_eq!(json.json()["findings"][0]["path"], "a.txt");
     let unknown = run(&["text", "final-newlines"]);
     assert_eq!(unknown.code, 2);
-    assert!(unknown.stderr.contains("final-newline"), "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.contains("final-newline"),
+        "{}",
+        unknown.stderr
+    );
     let bad = run(&["text", "final-newline", "--param", "pathz=x"]);
     assert_eq!(bad.code, 1, "a check that breaks did not pass");
     assert!(bad.stdout.contains("pathz"), "{}", bad.stdout);

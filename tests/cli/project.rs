@@ -102,7 +102,11 @@ fn walk(root: &Path, folder: &Path, out: &mut Vec<(String, Vec<u8>)>) {
         if path.is_dir() && !path.is_symlink() {
             walk(root, &path, out);
         } else {
-            let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+            let name = path
+                .strip_prefix(root)
+                .unwrap()
+                .to_string_lossy()
+                .into_owned();
             out.push((name, fs::read(&path).unwrap_or_default()));
         }
     }

@@ -31,9 +31,18 @@ fn missing_things_are_named() {
     let project = Project::new(&[]);
     for (name, args) in [
         ("repository", &["verify", "--repo", "nowhere"][..]),
-        ("patch", &["verify", "--repo", "repo", "--patch", "nowhere.diff"]),
-        ("spec", &["verify", "--repo", "repo", "--spec", "nowhere.toml"]),
-        ("format", &["apply", "--repo", "repo", "--format", "edit", "-"]),
+        (
+            "patch",
+            &["verify", "--repo", "repo", "--patch", "nowhere.diff"],
+        ),
+        (
+            "spec",
+            &["verify", "--repo", "repo", "--spec", "nowhere.toml"],
+        ),
+        (
+            "format",
+            &["apply", "--repo", "repo", "--format", "edit", "-"],
+        ),
         ("runtime", &["runtime", "add", "pyhton"]),
         ("pack", &["pack", "list", "nothing"]),
         ("command", &["verfy"]),

@@ -201,7 +201,11 @@ fn untrusted_text_cannot_command_the_terminal() {
     );
     let ran = project.run(&["verify", "--repo", "repo", "--spec", "spec.toml"]);
     assert_eq!(ran.code, 1);
-    assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout.escape_debug());
+    assert!(
+        !ran.stdout.contains('\u{1b}'),
+        "{}",
+        ran.stdout.escape_debug()
+    );
 }
 
 #[test]

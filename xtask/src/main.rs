@@ -55,7 +55,10 @@ fn main() -> ExitCode {
 }
 
 /// Prints a line.
-#[allow(clippy::print_stdout, reason = "a chore talks to the person who runs it")]
+#[allow(
+    clippy::print_stdout,
+    reason = "a chore talks to the person who runs it"
+)]
 fn say(text: &str) {
     println!("{text}");
 }

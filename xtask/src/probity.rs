@@ -10,7 +10,11 @@ use serde_json::Value;
 /// returns the path of `probity`.
 pub(crate) fn build() -> Result<PathBuf> {
     let output = Command::new("cargo")
-        .args(["build", "--workspace", "--message-format=json-render-diagnostics"])
+        .args([
+            "build",
+            "--workspace",
+            "--message-format=json-render-diagnostics",
+        ])
         .current_dir(crate::root())
         .stderr(std::process::Stdio::inherit())
         .output()
@@ -21,7 +25,9 @@ pub(crate) fn build() -> Result<PathBuf> {
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message.pointer("/target/name").and_then(Value::as_str) == Some("probity"))
+        .filter(|message| {
+            message.pointer("/target/name").and_then(Value::as_str) == Some("probity")
+        })
         .find_map(|message| {
             message
                 .get("executable")

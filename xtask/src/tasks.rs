@@ -122,7 +122,10 @@ fn load(ids: &[String]) -> Result<Vec<Task>> {
             .collect();
         let wanted: BTreeSet<String> = fail_to_pass.union(&pass_to_pass).cloned().collect();
         let unknown: Vec<&String> = excluded.difference(&wanted).collect();
-        ensure!(unknown.is_empty(), "{id}: excluded but not expected: {unknown:?}");
+        ensure!(
+            unknown.is_empty(),
+            "{id}: excluded but not expected: {unknown:?}"
+        );
         tasks.push(Task {
             id: id.clone(),
             expected: wanted.difference(&excluded).cloned().collect(),
@@ -155,9 +158,20 @@ fn judge(task: &Task, binary: &Path, work: &Path) -> Result<Vec<String>> {
         ));
     }
     let without = verdict(binary, &folder, None)?;
-    if without.status != "failed" || without.not_passed != task.fail_to_pass || task.fail_to_pass.is_empty() {
-        let surplus: Vec<_> = without.not_passed.difference(&task.fail_to_pass).take(5).collect();
-        let lacking: Vec<_> = task.fail_to_pass.difference(&without.not_passed).take(5).collect();
+    if without.status != "failed"
+        || without.not_passed != task.fail_to_pass
+        || task.fail_to_pass.is_empty()
+    {
+        let surplus: Vec<_> = without
+            .not_passed
+            .difference(&task.fail_to_pass)
+            .take(5)
+            .collect();
+        let lacking: Vec<_> = task
+            .fail_to_pass
+            .difference(&without.not_passed)
+            .take(5)
+            .collect();
         problems.push(format!(
             "without the patch it is `{}` ({}), {} of {} named; surplus {surplus:?}, lacking {lacking:?}",
             without.status,
@@ -230,7 +244,10 @@ fn write_spec(task: &Task, folder: &Path) -> Result<()> {
             "expect-from": ["expected.json"],
         }],
     });
-    fs::write(folder.join("probity.json"), serde_json::to_vec_pretty(&spec)?)?;
+    fs::write(
+        folder.join("probity.json"),
+        serde_json::to_vec_pretty(&spec)?,
+    )?;
     fs::write(
         folder.join("expected.json"),
         serde_json::to_vec(&task.expected)?,
@@ -254,9 +271,8 @@ fn delete_a_test_file(task: &Task, folder: &Path, gold: &Path, to: &Path) -> Res
             .count()
     };
     let patch = fs::read(gold)?;
-    let touched = |file: &str| {
-        String::from_utf8_lossy(&patch).contains(&format!("diff --git a/{file} "))
-    };
+    let touched =
+        |file: &str| String::from_utf8_lossy(&patch).contains(&format!("diff --git a/{file} "));
     let file = files
         .into_iter()
         .filter(|file| file.is_ascii() && !touched(file))

@@ -37,5 +37,3 @@ pub(crate) fn run(args: &[String]) -> Result<bool> {
         .status()?;
     Ok(status.success() && docs.success())
 }
-
-

@@ -12,7 +12,15 @@ use anyhow::{Context as _, anyhow, bail};
 fn pip_download(folder: &Path, args: &[OsString]) -> anyhow::Result<()> {
     let mut command = Command::new("python3");
     command
-        .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--dest"])
+        .args([
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--dest",
+        ])
         .arg(folder)
         .args(args)
         .stdin(Stdio::null())
@@ -41,11 +49,19 @@ pub(crate) fn package(name: &str, version: &str, folder: &Path) -> anyhow::Resul
 /// Downloads the wheels of a lock. The platform is fixed, so that every machine gets the
 /// same files; native code in them is left out when they are installed.
 pub(crate) fn wheels(lock: &Path, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut args: Vec<OsString> = ["--require-hashes", "--only-binary=:all:", "--implementation=cp"]
-        .map(OsString::from)
-        .to_vec();
+    let mut args: Vec<OsString> = [
+        "--require-hashes",
+        "--only-binary=:all:",
+        "--implementation=cp",
+    ]
+    .map(OsString::from)
+    .to_vec();
     args.push("--python-version=3.11".into());
-    for platform in ["manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_28_x86_64"] {
+    for platform in [
+        "manylinux2014_x86_64",
+        "manylinux_2_17_x86_64",
+        "manylinux_2_28_x86_64",
+    ] {
         args.push(format!("--platform={platform}").into());
     }
     args.push("-r".into());
@@ -56,7 +72,11 @@ pub(crate) fn wheels(lock: &Path, folder: &Path) -> anyhow::Result<Vec<PathBuf>>
 
 fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = std::fs::read_dir(folder)
-        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>())
+        .and_then(|entries| {
+            entries
+                .map(|entry| Ok(entry?.path()))
+                .collect::<Result<Vec<_>, _>>()
+        })
         .with_context(|| format!("cannot list `{}`", folder.display()))?;
     files.sort();
     Ok(files)

@@ -31,7 +31,10 @@ pub(crate) fn on_interrupt() {
 }
 
 /// Runs `work` to its end even if an interrupt arrives; the process then ends after it.
-#[allow(clippy::exit, reason = "an interrupt that arrived meanwhile ends the process")]
+#[allow(
+    clippy::exit,
+    reason = "an interrupt that arrived meanwhile ends the process"
+)]
 pub(crate) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
     COMMITTING.store(true, Ordering::SeqCst);
     let result = work();
@@ -72,7 +75,10 @@ impl Ui {
     #[allow(clippy::exit, reason = "nobody reads any more")]
     pub(crate) fn out(&self, text: &str) {
         let mut stdout = io::stdout().lock();
-        if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        if let Err(error) = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush())
+        {
             let code = if error.kind() == io::ErrorKind::BrokenPipe {
                 0
             } else {

@@ -16,7 +16,8 @@ fn large_tree() -> Repo {
         let path = format!("d{:02}/d{:02}/f{index}.txt", index % 50, index / 50 % 40);
         let path: RepoPath = path.parse().unwrap();
         let text = format!("file {index}\nsecond line\nthird line\n");
-        repo.insert(&path, File::regular(text.into_bytes())).unwrap();
+        repo.insert(&path, File::regular(text.into_bytes()))
+            .unwrap();
     }
     repo
 }

@@ -15,7 +15,8 @@ use probity_sandbox::{Ending, Engine, Invocation, pack};
 
 fn guests(c: &mut Criterion) {
     let engine = Engine::new(None).unwrap();
-    let nothing = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#);
+    let nothing =
+        wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#);
     let nothing = engine.module(&nothing.unwrap(), u64::MAX).unwrap().unwrap();
     c.bench_function("a guest that does nothing", |b| {
         b.iter(|| {
@@ -32,7 +33,8 @@ fn guests(c: &mut Criterion) {
     let mut repo = Repo::new();
     for index in 0..20 {
         let path: RepoPath = format!("src/f{index}.txt").parse().unwrap();
-        repo.insert(&path, File::regular(*b"some text\nand more\n")).unwrap();
+        repo.insert(&path, File::regular(*b"some text\nand more\n"))
+            .unwrap();
     }
     let wanted = PackCheck {
         pack: PackRef::BuiltIn("text".to_owned()),

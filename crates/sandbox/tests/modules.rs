@@ -48,13 +48,25 @@ fn ended_by(run: &Run) -> Limit {
 fn only_modules_of_bounded_size_are_compiled() {
     let engine = Engine::new(None).unwrap();
     let refused = |bytes: &[u8]| engine.module(bytes, 100).unwrap().err();
-    assert!(matches!(refused(b"(module)"), Some(ModuleError::Invalid(_))));
-    assert!(matches!(refused(b"\0asm\x0d\0\x01\0"), Some(ModuleError::Invalid(_))));
-    assert!(matches!(refused(b"\0asm\x01\0\0\0\x01"), Some(ModuleError::Invalid(_))));
+    assert!(matches!(
+        refused(b"(module)"),
+        Some(ModuleError::Invalid(_))
+    ));
+    assert!(matches!(
+        refused(b"\0asm\x0d\0\x01\0"),
+        Some(ModuleError::Invalid(_))
+    ));
+    assert!(matches!(
+        refused(b"\0asm\x01\0\0\0\x01"),
+        Some(ModuleError::Invalid(_))
+    ));
     let Some(ModuleError::TooLarge(hit)) = refused(&[0; 101]) else {
         panic!("it was accepted");
     };
-    assert_eq!((hit.limit, hit.cap, hit.used), (Limit::ModuleSize, 100, 101));
+    assert_eq!(
+        (hit.limit, hit.cap, hit.used),
+        (Limit::ModuleSize, 100, 101)
+    );
 }
 
 #[test]
@@ -75,8 +87,10 @@ fn proposals_that_are_not_offered_are_refused() {
 
 #[test]
 fn unknown_imports_are_refused_before_anything_runs() {
-    let run = run(r#"(module (import "env" "system" (func (param i32) (result i32)))
-        (memory (export "memory") 1) (func (export "_start")))"#);
+    let run = run(
+        r#"(module (import "env" "system" (func (param i32) (result i32)))
+        (memory (export "memory") 1) (func (export "_start")))"#,
+    );
     let Ending::Refused(message) = &run.ending else {
         panic!("{:?}", run.ending);
     };
@@ -100,10 +114,20 @@ fn bounds_are_armed_before_the_start_function() {
 }
 
 #[test]
+fn endless_recursion_meets_the_stack_limit() {
+    let text = r#"(module (memory (export "memory") 1)
+        (func $f (param i64) (result i64)
+            (i64.add (local.get 0) (call $f (i64.add (local.get 0) (i64.const 1)))))
+        (func (export "_start") (drop (call $f (i64.const 0)))))"#;
+    assert_eq!(ended_by(&run(text)), Limit::Stack);
+}
+
+#[test]
 fn declared_memory_and_tables_count_against_the_budget() {
     let memory = r#"(module (memory (export "memory") 17) (func (export "_start")))"#;
     assert_eq!(ended_by(&run(memory)), Limit::Memory);
-    let table = r#"(module (memory (export "memory") 1) (table 101 funcref) (func (export "_start")))"#;
+    let table =
+        r#"(module (memory (export "memory") 1) (table 101 funcref) (func (export "_start")))"#;
     assert_eq!(ended_by(&run(table)), Limit::TableElements);
     let growing = r#"(module (memory (export "memory") 1) (table $t 90 funcref)
         (func (export "_start")
@@ -177,19 +201,33 @@ fn each_report_renews_the_fuel_of_one_test_but_not_the_whole() {
 #[test]
 fn compiled_code_is_kept_and_found_again() {
     let cache = tempfile::tempdir().unwrap();
-    let bytes = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#).unwrap();
+    let bytes = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#)
+        .unwrap();
     let digest = probity_core::Digest::of(&bytes);
     let engine = Engine::new(Some(cache.path())).unwrap();
     assert!(engine.cached(digest).is_none());
     engine.module(&bytes, 1 << 20).unwrap().unwrap();
     let again = Engine::new(Some(cache.path())).unwrap();
     let module = again.cached(digest).unwrap();
-    assert_eq!(invocation(budget()).run(&again, &module).unwrap().ending, Ending::Exited(0));
+    assert_eq!(
+        invocation(budget()).run(&again, &module).unwrap().ending,
+        Ending::Exited(0)
+    );
     // A damaged entry is compiled anew, not loaded.
-    let entry = std::fs::read_dir(cache.path()).unwrap().next().unwrap().unwrap().path();
+    let entry = std::fs::read_dir(cache.path())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    // In place of the old file, which is still mapped.
+    std::fs::remove_file(&entry).unwrap();
     std::fs::write(&entry, b"damaged").unwrap();
     let third = Engine::new(Some(cache.path())).unwrap();
     assert!(third.cached(digest).is_none());
     let module = third.module(&bytes, 1 << 20).unwrap().unwrap();
-    assert_eq!(invocation(budget()).run(&third, &module).unwrap().ending, Ending::Exited(0));
+    assert_eq!(
+        invocation(budget()).run(&third, &module).unwrap().ending,
+        Ending::Exited(0)
+    );
 }

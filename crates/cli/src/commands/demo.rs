@@ -96,7 +96,10 @@ fn judge(step: &Step, folder: &Path, project: &Path, ui: &Ui) -> Result<End, Fai
     let shown = step
         .patch
         .map_or(String::new(), |(name, _)| format!(" --patch {name}"));
-    ui.out(&ui.paint(Style::Faint, &format!("$ probity verify --repo project{shown}\n")));
+    ui.out(&ui.paint(
+        Style::Faint,
+        &format!("$ probity verify --repo project{shown}\n"),
+    ));
     let args = VerifyArgs {
         repo: RepoArgs {
             repo: project.to_owned(),

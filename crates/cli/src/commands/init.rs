@@ -41,6 +41,8 @@ pub(crate) fn run(args: &InitArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     std::io::Write::write_all(&mut file, text.as_bytes())
         .with_context(|| format!("cannot write `{SPEC_FILE}`"))
         .map_err(Failure::Host)?;
-    ui.out(&format!("wrote {SPEC_FILE}; judge a patch with: probity verify --patch FILE\n"));
+    ui.out(&format!(
+        "wrote {SPEC_FILE}; judge a patch with: probity verify --patch FILE\n"
+    ));
     Ok(ExitCode::SUCCESS)
 }

@@ -41,7 +41,10 @@ fn manifests() -> Result<Vec<Manifest>, Failure> {
 
 fn find(name: &str) -> Result<Manifest, Failure> {
     let manifests = manifests()?;
-    let known: Vec<&str> = manifests.iter().map(|manifest| manifest.name.as_str()).collect();
+    let known: Vec<&str> = manifests
+        .iter()
+        .map(|manifest| manifest.name.as_str())
+        .collect();
     let unknown = anyhow!("there is no runtime `{name}`; known: {}", known.join(", "));
     manifests
         .iter()
@@ -90,16 +93,27 @@ fn install_runtime(
         (Some(file), _) => file.to_owned(),
         // The files are there, only the code for this engine is missing.
         (None, Some(installed)) => {
-            step(ui, &format!("compiling {title} (takes minutes, once)"), || {
-                installed.open(engine).map(|_| ())
-            })
+            step(
+                ui,
+                &format!("compiling {title} (takes minutes, once)"),
+                || installed.open(engine).map(|_| ()),
+            )
             .map_err(Failure::host)?;
             return Ok(());
         }
         (None, None) => step(
             ui,
-            &format!("downloading {} {}", manifest.source.package, manifest.source.version),
-            || fetch::package(&manifest.source.package, &manifest.source.version, staging.path()),
+            &format!(
+                "downloading {} {}",
+                manifest.source.package, manifest.source.version
+            ),
+            || {
+                fetch::package(
+                    &manifest.source.package,
+                    &manifest.source.version,
+                    staging.path(),
+                )
+            },
         )
         .map_err(Failure::Host)?,
     };
@@ -221,7 +235,9 @@ fn list(json: bool, ui: &Ui) -> Result<ExitCode, Failure> {
         .map(|manifest| {
             let installed = cache.runtimes().find(&manifest);
             RuntimeRow {
-                compiled: installed.as_ref().is_some_and(|found| found.is_compiled(&engine)),
+                compiled: installed
+                    .as_ref()
+                    .is_some_and(|found| found.is_compiled(&engine)),
                 installed: installed.is_some(),
                 package: format!("{} {}", manifest.source.package, manifest.source.version),
                 sha256: manifest.source.sha256.to_hex(),
@@ -243,7 +259,10 @@ fn list(json: bool, ui: &Ui) -> Result<ExitCode, Failure> {
     for row in rows {
         let state = match (row.installed, row.compiled) {
             (true, true) => "ready".to_owned(),
-            (true, false) => format!("installed, to be compiled: probity runtime add {}", row.name),
+            (true, false) => format!(
+                "installed, to be compiled: probity runtime add {}",
+                row.name
+            ),
             (false, _) => format!("not installed: probity runtime add {}", row.name),
         };
         ui.out(&format!(

@@ -25,7 +25,7 @@ description = \"\"
 # What a patch may touch. Everything else is refused before anything runs.
 [guard]
 # allow = [\"src/**\", \"tests/**\"]   # default: everything that is not protected
-# protect = [\"infra/**\"]           # default: CI, hooks and the verifier's own configuration
+# protect = [\"infra/**\"]           # besides CI, hooks and the verifier's own configuration
 # max-files = 100
 # max-changed-lines = 10000
 
@@ -60,8 +60,12 @@ pub(crate) fn spec_for(repo: &Repo, engine: &Engine, cache: &Cache) -> Result<Sp
 }
 
 fn parse(text: &str) -> Result<Spec, Failure> {
-    Spec::parse(SPEC_FILE, text, &|_| Err("no file is named here".to_owned()))
-        .map_err(|errors| Failure::Host(anyhow!("{errors}")))
+    Spec::parse(
+        SPEC_FILE,
+        text,
+        &|_| Err("no file is named here".to_owned()),
+    )
+    .map_err(|errors| Failure::Host(anyhow!("{errors}")))
 }
 
 /// The text of a commented spec for `repo`.

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use probity_core::Repo;
 use probity_core::guard::Guard;
 use probity_core::patch::{FormatChoice, PatchError, PatchErrorKind, apply};
 use probity_core::quantity::{ByteSize, WallTime};
 use probity_core::verify::{Event, PatchSummary, VerdictDocument, VerifyInput, verify};
-use probity_core::Repo;
 use probity_sandbox::InProcess;
 
 use super::input::{self, SpecInput};

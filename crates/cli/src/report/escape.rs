@@ -16,9 +16,11 @@ pub(crate) fn lines(text: &str) -> String {
 fn shown(c: char, keep_layout: bool) -> String {
     match c {
         '\n' | '\t' if keep_layout => c.to_string(),
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => {
-            c.escape_unicode().to_string()
-        }
+        '\u{200e}'
+        | '\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{feff}' => c.escape_unicode().to_string(),
         c if c.is_control() => c.escape_default().to_string(),
         c => c.to_string(),
     }

@@ -54,16 +54,17 @@ pub(crate) fn print_verdict(ui: &Ui, document: &VerdictDocument) {
         document.timings.total_ns,
     );
     if !document.failures.is_empty() {
-        let names: Vec<String> = document.failures.iter().map(|name| escape::line(name)).collect();
+        let names: Vec<String> = document
+            .failures
+            .iter()
+            .map(|name| escape::line(name))
+            .collect();
         let _ = writeln!(text, "not passed: {}", names.join(", "));
     }
     let _ = writeln!(
         text,
         "{}",
-        ui.paint(
-            Style::Faint,
-            &format!("tree {}", document.patched.tree)
-        )
+        ui.paint(Style::Faint, &format!("tree {}", document.patched.tree))
     );
     ui.out(&text);
 }
@@ -175,7 +176,12 @@ fn tests(text: &mut String, suite: &SuiteReport) {
         let _ = writeln!(text, "      not collected: {}", escape::line(&error.id));
         excerpt(text, &error.message);
     }
-    more(text, suite.collect_errors.len(), MAX_TESTS, "collection errors");
+    more(
+        text,
+        suite.collect_errors.len(),
+        MAX_TESTS,
+        "collection errors",
+    );
     let bad: Vec<&TestReport> = suite
         .tests
         .iter()

@@ -56,12 +56,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn folder(
-        &mut self,
-        dir: &Dir,
-        path: &Path,
-        rules: &mut Vec<Gitignore>,
-    ) -> anyhow::Result<()> {
+    fn folder(&mut self, dir: &Dir, path: &Path, rules: &mut Vec<Gitignore>) -> anyhow::Result<()> {
         let context = || format!("cannot list `{}`", path.display());
         if !self.ignored_too {
             rules.push(gitignore(dir, path));
@@ -91,7 +86,8 @@ impl Reader {
                 continue;
             }
             let Some(repo_path) = path.to_str().and_then(|text| RepoPath::new(text).ok()) else {
-                self.skipped.push((path, "its name cannot be part of a tree"));
+                self.skipped
+                    .push((path, "its name cannot be part of a tree"));
                 continue;
             };
             self.file(dir, Path::new(&name), &repo_path, &metadata)?;

@@ -206,17 +206,27 @@ fn put_in_place(entry: &Staged<'_>, state: &mut Done) -> anyhow::Result<()> {
     let context = || format!("cannot replace `{path}`");
     match &entry.change.before {
         Some(before) => {
-            let kept = entry.dir.hard_link(&entry.name, &entry.dir, &entry.old);
-            if entry.new.is_none() || kept.is_err() {
-                // A deletion, or a file system without hard links.
+            // A second name keeps the first in place until the new file takes it over. A
+            // deletion, or a file system without hard links, moves the file instead.
+            let linked = entry.new.is_some()
+                && entry
+                    .dir
+                    .hard_link(&entry.name, &entry.dir, &entry.old)
+                    .is_ok();
+            if !linked {
                 entry
                     .dir
                     .rename(&entry.name, &entry.dir, &entry.old)
                     .with_context(context)?;
             }
             *state = Done::SetAside;
-            let metadata = entry.dir.symlink_metadata(&entry.old).with_context(context)?;
-            if !metadata.is_file() || entry.dir.read(&entry.old).with_context(context)? != before.bytes() {
+            let metadata = entry
+                .dir
+                .symlink_metadata(&entry.old)
+                .with_context(context)?;
+            if !metadata.is_file()
+                || entry.dir.read(&entry.old).with_context(context)? != before.bytes()
+            {
                 bail!("`{path}` was changed by someone else meanwhile");
             }
         }

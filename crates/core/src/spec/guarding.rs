@@ -10,10 +10,14 @@ use crate::quantity::ByteSize;
 /// Most patterns in one list.
 const MAX_PATTERNS: usize = 1000;
 
-/// Reads the table. `protect`, where it is given, takes the place of the whole default list.
+/// Reads the table. `protect` adds to the default list, unless `protect-defaults = false`
+/// takes that away.
 pub(super) fn read(mut fields: Fields<'_>, sink: &mut Sink<'_>) -> Option<Guard> {
     let allow = patterns(&mut fields, "allow", sink);
     let protect = patterns(&mut fields, "protect", sink);
+    let with_defaults = fields
+        .flag(sink, "protect-defaults")
+        .is_none_or(|flag| flag.value);
     let default = Limits::default();
     let mut count = |key, default| {
         fields
@@ -35,11 +39,17 @@ pub(super) fn read(mut fields: Fields<'_>, sink: &mut Sink<'_>) -> Option<Guard>
     };
     let at = fields.at();
     fields.finish(sink);
-    let or_default = |given: Option<Vec<String>>, default: &[&str]| {
-        given.unwrap_or_else(|| default.iter().map(|text| (*text).to_owned()).collect())
+    let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+    let allow = allow.unwrap_or_else(|| owned(&DEFAULT_ALLOW));
+    let defaults: Vec<String> = if with_defaults {
+        owned(&DEFAULT_PROTECT)
+    } else {
+        Vec::new()
     };
-    let allow = or_default(allow, &DEFAULT_ALLOW);
-    let protect = or_default(protect, &DEFAULT_PROTECT);
+    let protect: Vec<String> = defaults
+        .into_iter()
+        .chain(protect.unwrap_or_default())
+        .collect();
     Guard::new(&allow, &protect, limits)
         .map_err(|error| sink.report(at, "guard", error.to_string(), None))
         .ok()

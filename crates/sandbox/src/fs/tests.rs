@@ -24,7 +24,8 @@ fn repo() -> Repo {
         ("absolute", "/rw/a.txt", FileMode::Symlink),
     ] {
         let path: RepoPath = path.parse().unwrap();
-        repo.insert(&path, File::new(bytes.as_bytes(), mode)).unwrap();
+        repo.insert(&path, File::new(bytes.as_bytes(), mode))
+            .unwrap();
     }
     repo
 }
@@ -84,7 +85,14 @@ fn layers_are_read_through_links() {
 fn no_path_leads_out_of_a_grant() {
     let mut fs = filesystem();
     let ro = grant(&mut fs, "ro");
-    for path in ["..", "../rw/a.txt", "src/../../rw/a.txt", "/rw/a.txt", "out", "absolute"] {
+    for path in [
+        "..",
+        "../rw/a.txt",
+        "src/../../rw/a.txt",
+        "/rw/a.txt",
+        "out",
+        "absolute",
+    ] {
         assert_eq!(
             fs.existing(ro, path, Follow::Yes),
             Err(Errno::Notcapable),
@@ -105,7 +113,10 @@ fn writing_copies_and_the_layer_stays() {
     write(&mut fs, "rw/a.txt", b"HE").unwrap();
     assert_eq!(read(&mut fs, "rw/a.txt").unwrap(), b"HEllo");
     assert_eq!(read(&mut fs, "ro/a.txt").unwrap(), b"hello");
-    assert_eq!(repo.get(&"a.txt".parse().unwrap()).unwrap().bytes(), b"hello");
+    assert_eq!(
+        repo.get(&"a.txt".parse().unwrap()).unwrap().bytes(),
+        b"hello"
+    );
 }
 
 #[test]
@@ -116,15 +127,24 @@ fn read_only_mounts_refuse_every_change() {
     assert_eq!(write(&mut fs, "ro/new", b"x"), Err(Errno::Rofs));
     assert_eq!(fs.unlink(root, "ro/a.txt"), Err(Errno::Rofs));
     assert_eq!(fs.make_directory(root, "ro/d"), Err(Errno::Rofs));
-    assert_eq!(fs.remove_directory(root, "ro/src/deep/er"), Err(Errno::Notempty));
+    assert_eq!(
+        fs.remove_directory(root, "ro/src/deep/er"),
+        Err(Errno::Notempty)
+    );
     assert_eq!(fs.symlink("x", root, "ro/s"), Err(Errno::Rofs));
     let (a, b) = ((root, "ro/a.txt"), (root, "rw/b"));
     assert_eq!(fs.rename(a, b), Err(Errno::Rofs));
-    assert_eq!(fs.rename((root, "rw/a.txt"), (root, "ro/b")), Err(Errno::Rofs));
+    assert_eq!(
+        fs.rename((root, "rw/a.txt"), (root, "ro/b")),
+        Err(Errno::Rofs)
+    );
     assert_eq!(fs.hard_link(a, Follow::No, b), Err(Errno::Rofs));
     let node = grant(&mut fs, "ro/a.txt");
     assert_eq!(fs.set_len(node, 1), Err(Errno::Rofs));
-    assert_eq!(fs.set_times(node, super::NewTimes::default()), Err(Errno::Rofs));
+    assert_eq!(
+        fs.set_times(node, super::NewTimes::default()),
+        Err(Errno::Rofs)
+    );
     let truncate = OpenFlags {
         truncate: true,
         ..OpenFlags::default()
@@ -163,7 +183,9 @@ fn a_removed_file_lives_while_it_is_open() {
     let mut fs = filesystem();
     let root = NodeId::ROOT;
     write(&mut fs, "tmp/f", b"still here").unwrap();
-    let node = fs.open(root, "tmp/f", Follow::No, OpenFlags::default()).unwrap();
+    let node = fs
+        .open(root, "tmp/f", Follow::No, OpenFlags::default())
+        .unwrap();
     fs.unlink(root, "tmp/f").unwrap();
     let mut bytes = [0; 10];
     assert_eq!(fs.read_at(node, 0, &mut bytes), Ok(10));
@@ -177,7 +199,8 @@ fn hard_links_share_their_content() {
     let mut fs = filesystem();
     let root = NodeId::ROOT;
     write(&mut fs, "tmp/f", b"one").unwrap();
-    fs.hard_link((root, "tmp/f"), Follow::No, (root, "tmp/g")).unwrap();
+    fs.hard_link((root, "tmp/f"), Follow::No, (root, "tmp/g"))
+        .unwrap();
     write(&mut fs, "tmp/g", b"two").unwrap();
     assert_eq!(read(&mut fs, "tmp/f").unwrap(), b"two");
     let node = grant(&mut fs, "tmp/g");
@@ -203,7 +226,10 @@ fn the_byte_quota_counts_what_is_owned_and_is_given_back() {
     fs.unlink(root, "tmp/f").unwrap();
     assert_eq!(write(&mut fs, "tmp/g", &[1; 995]), Ok(()));
     assert_eq!(write(&mut fs, "tmp/h", b"y"), Err(Errno::Nospc));
-    let hit = fs.quota_use().hits().find(|hit| hit.limit == Limit::FileBytes);
+    let hit = fs
+        .quota_use()
+        .hits()
+        .find(|hit| hit.limit == Limit::FileBytes);
     assert_eq!(hit.unwrap().cap, 1000);
 }
 
@@ -241,7 +267,9 @@ fn listings_are_sorted_and_inodes_are_stable() {
         .collect();
     assert_eq!(
         names,
-        [".", "..", "a.txt", "absolute", "b", "link", "loop", "out", "src"]
+        [
+            ".", "..", "a.txt", "absolute", "b", "link", "loop", "out", "src"
+        ]
     );
     let first = grant(&mut fs, "rw/a.txt");
     let inode = fs.stat(first).inode;

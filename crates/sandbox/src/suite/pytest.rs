@@ -110,7 +110,10 @@ impl PytestRun<'_> {
                 },
             };
             // Without an open test the guest would end there again.
-            if again && guest < MAX_GUESTS && let Some(id) = open {
+            if again
+                && guest < MAX_GUESTS
+                && let Some(id) = open
+            {
                 if let SuiteEnd::Limit(hit) = &end {
                     limits.push(*hit);
                 }
@@ -192,7 +195,9 @@ impl PytestRun<'_> {
             Ending::Refused(message) => {
                 let name = &self.runtime.manifest.name;
                 let message = format!("the runtime `{name}` cannot run here: {message}");
-                return Err(Box::new(CheckReport::host_failed(self.check, message, None)));
+                return Err(Box::new(CheckReport::host_failed(
+                    self.check, message, None,
+                )));
             }
         })
     }
@@ -227,8 +232,9 @@ impl PytestRun<'_> {
             },
             None => report,
         };
-        let evidence =
-            |output: &Output| (report.cause.is_some() && output.total > 0).then(|| captured(output));
+        let evidence = |output: &Output| {
+            (report.cause.is_some() && output.total > 0).then(|| captured(output))
+        };
         CheckReport {
             fuel: session.fuel,
             limits: session.limits,

@@ -5,6 +5,11 @@
 //! be `passed` with the patch, `failed` without it naming exactly the tests that the fix is
 //! for, and `failed` with the patch and one test file deleted.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indexing a JSON value yields null where there is nothing"
+)]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,12 @@
 //! Modules that no compiler would make: what the engine and the border refuse.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test has nobody to report to"
+)]
+
 use probity_core::budget::{Budget, Limit};
 use probity_core::quantity::{ByteSize, Fuel};
 use probity_sandbox::engine::ModuleError;

@@ -1,5 +1,10 @@
 //! Calls that take a path below a granted folder.
 
+#![allow(
+    clippy::too_many_arguments,
+    reason = "the functions have the parameters that WASI gives them"
+)]
+
 use super::Call;
 use super::descriptor::{Descriptor, Target, rights};
 use super::fd::{known_flags, new_times, write_stat};

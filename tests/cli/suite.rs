@@ -217,3 +217,66 @@ fn a_missing_package_says_how_to_get_it() {
     assert_eq!(ran.code, 5, "{}", ran.text());
     insta::assert_snapshot!("suite_missing_package", ran.text());
 }
+
+/// Every kind of outcome that pytest knows, and some tricks, as data in `tests/pytest-records`.
+#[test]
+fn every_kind_of_outcome_is_told_apart() {
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/pytest-records");
+    let expected = std::fs::read(data.join("expected.json")).unwrap();
+    let expected: Value = serde_json::from_slice(&expected).unwrap();
+    let project = Project::new(&[]);
+    let spec = serde_json::json!({
+        "version": 1,
+        "check": [{
+            "name": "tests",
+            "kind": "suite",
+            "runner": "pytest",
+            "python-path": expected["config"]["python_path"],
+            "args": expected["config"]["args"],
+            "expect": "any",
+        }],
+    });
+    project.write("spec.json", &spec.to_string());
+    let repo = data.join("repo");
+    let ran = project.run(&[
+        "verify",
+        "--json",
+        "--spec",
+        "spec.json",
+        "--repo",
+        repo.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    let document = ran.json();
+    let suite = &document["checks"][0]["tests"];
+    let mut outcomes = serde_json::Map::new();
+    for test in suite["tests"].as_array().unwrap() {
+        outcomes.insert(
+            test["id"].as_str().unwrap().to_owned(),
+            test["outcome"].clone(),
+        );
+    }
+    assert_eq!(Value::Object(outcomes), expected["outcomes"]);
+    let mut errors: Vec<&Value> = suite["collect_errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|error| &error["id"])
+        .collect();
+    errors.sort_by_key(|id| id.to_string());
+    assert_eq!(
+        errors,
+        expected["collect_errors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .collect::<Vec<_>>()
+    );
+    for (id, reason) in expected["reasons"].as_object().unwrap() {
+        let test = suite["tests"].as_array().unwrap().iter();
+        let message = test
+            .filter(|test| test["id"] == id.as_str())
+            .find_map(|test| test["message"].as_str());
+        assert_eq!(message, reason.as_str(), "{id}");
+    }
+}

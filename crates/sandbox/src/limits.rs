@@ -9,13 +9,55 @@ use probity_core::budget::{Budget, Limit, LimitHit};
 /// Bounds on linear memories and tables, all of an instance's together.
 #[derive(Debug, Clone)]
 pub struct EngineLimits {
-    memory_cap: u64,
-    memory_used: u64,
-    table_cap: u64,
-    table_used: u64,
-    memory_hit: Option<u64>,
-    table_hit: Option<u64>,
-    memory_peak: u64,
+    memory: Pool,
+    tables: Pool,
+}
+
+/// What all memories, or all tables, of an instance share.
+#[derive(Debug, Clone)]
+struct Pool {
+    limit: Limit,
+    cap: u64,
+    used: u64,
+    peak: u64,
+    /// The largest use that was refused.
+    refused: Option<u64>,
+}
+
+impl Pool {
+    const fn new(limit: Limit, cap: u64) -> Self {
+        Self {
+            limit,
+            cap,
+            used: 0,
+            peak: 0,
+            refused: None,
+        }
+    }
+
+    /// Whether one of the pool's members may grow from `current` to `desired`.
+    fn grow(&mut self, current: usize, desired: usize) -> bool {
+        let as_u64 = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
+        let total = self
+            .used
+            .saturating_sub(as_u64(current))
+            .saturating_add(as_u64(desired));
+        if total > self.cap {
+            self.refused = self.refused.max(Some(total));
+            return false;
+        }
+        self.used = total;
+        self.peak = self.peak.max(total);
+        true
+    }
+
+    fn hit(&self) -> Option<LimitHit> {
+        Some(LimitHit {
+            limit: self.limit,
+            cap: self.cap,
+            used: self.refused?,
+        })
+    }
 }
 
 impl EngineLimits {
@@ -23,40 +65,23 @@ impl EngineLimits {
     #[must_use]
     pub const fn new(budget: &Budget) -> Self {
         Self {
-            memory_cap: budget.memory.0,
-            memory_used: 0,
-            table_cap: budget.table_elements,
-            table_used: 0,
-            memory_hit: None,
-            table_hit: None,
-            memory_peak: 0,
+            memory: Pool::new(Limit::Memory, budget.memory.0),
+            tables: Pool::new(Limit::TableElements, budget.table_elements),
         }
     }
 
     /// The bounds at which growth was refused.
     pub fn hits(&self) -> impl Iterator<Item = LimitHit> {
-        let memory = self.memory_hit.map(|used| LimitHit {
-            limit: Limit::Memory,
-            cap: self.memory_cap,
-            used,
-        });
-        let tables = self.table_hit.map(|used| LimitHit {
-            limit: Limit::TableElements,
-            cap: self.table_cap,
-            used,
-        });
-        [memory, tables].into_iter().flatten()
+        [&self.memory, &self.tables]
+            .into_iter()
+            .filter_map(Pool::hit)
     }
 
     /// The most linear memory that was in use, in bytes.
     #[must_use]
     pub const fn memory_peak(&self) -> u64 {
-        self.memory_peak
+        self.memory.peak
     }
-}
-
-fn as_u64(value: usize) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
 }
 
 impl wasmtime::ResourceLimiter for EngineLimits {
@@ -66,17 +91,7 @@ impl wasmtime::ResourceLimiter for EngineLimits {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let total = self
-            .memory_used
-            .saturating_sub(as_u64(current))
-            .saturating_add(as_u64(desired));
-        if total > self.memory_cap {
-            self.memory_hit = Some(self.memory_hit.unwrap_or(0).max(total));
-            return Ok(false);
-        }
-        self.memory_used = total;
-        self.memory_peak = self.memory_peak.max(total);
-        Ok(true)
+        Ok(self.memory.grow(current, desired))
     }
 
     fn table_growing(
@@ -85,16 +100,7 @@ impl wasmtime::ResourceLimiter for EngineLimits {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let total = self
-            .table_used
-            .saturating_sub(as_u64(current))
-            .saturating_add(as_u64(desired));
-        if total > self.table_cap {
-            self.table_hit = Some(self.table_hit.unwrap_or(0).max(total));
-            return Ok(false);
-        }
-        self.table_used = total;
-        Ok(true)
+        Ok(self.tables.grow(current, desired))
     }
 
     fn instances(&self) -> usize {

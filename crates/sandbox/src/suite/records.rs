@@ -21,6 +21,8 @@ pub(super) struct Records {
     pub(super) runner: Option<String>,
     /// Why the session is not to be trusted, if so.
     pub(super) broken: Option<String>,
+    /// What could not be collected, by id.
+    not_collected: BTreeSet<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -106,10 +108,12 @@ impl Records {
                 self.runner = Some(clean(&format!("{runner} {runner_version}")));
             }
             Line::CollectError { path, message } => {
-                let record = SuiteRecord::CollectError(CollectError { id: path, message });
                 // Each guest of a suite collects anew and meets the same errors.
-                if !self.records.contains(&record) {
-                    self.records.push(record);
+                if self.not_collected.insert(path.clone()) {
+                    self.records.push(SuiteRecord::CollectError(CollectError {
+                        id: path,
+                        message,
+                    }));
                 }
             }
             Line::CollectSkip {} | Line::Collected {} => {}

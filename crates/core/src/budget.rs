@@ -93,7 +93,7 @@ impl fmt::Display for Limit {
 pub struct Budget {
     /// Metered work. Default 10 G for a check, 500 G for a suite.
     pub fuel: Fuel,
-    /// Metered work of one test of a suite, its fixtures included. Default 50 G.
+    /// Metered work of one test of a suite, its fixtures included. Default 100 G.
     pub test_fuel: Fuel,
     /// Linear memory. Default 512 MiB for a check, 1 GiB for a suite; at most 4 GiB.
     pub memory: ByteSize,
@@ -124,7 +124,7 @@ impl Budget {
     pub const fn check() -> Self {
         Self {
             fuel: Fuel(10_000_000_000),
-            test_fuel: Fuel(50_000_000_000),
+            test_fuel: Fuel(100_000_000_000),
             memory: ByteSize::mib(512),
             table_elements: 1_000_000,
             wall_time: WallTime::secs(60),

@@ -6,12 +6,16 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::report::escape;
+
+/// How long work may take before its progress is shown.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Set while files are being put in place: an interrupt then waits for the end.
 static COMMITTING: AtomicBool = AtomicBool::new(false);
@@ -133,12 +137,19 @@ impl Ui {
         if !self.terminal {
             return ProgressBar::hidden();
         }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+        let bar = ProgressBar::hidden();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
             bar.set_style(style);
         }
         bar.set_message(message.to_owned());
         bar.enable_steady_tick(Duration::from_millis(120));
+        let shown_later = bar.downgrade();
+        thread::spawn(move || {
+            thread::sleep(PATIENCE);
+            if let Some(bar) = shown_later.upgrade().filter(|bar| !bar.is_finished()) {
+                bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+            }
+        });
         bar
     }
 

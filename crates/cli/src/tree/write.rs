@@ -100,7 +100,10 @@ fn stage<'a>(
     };
     if let Some(file) = &change.after {
         let new = PathBuf::from(format!("{tag}.new"));
-        write_new(&entry.dir, &new, file, &entry.name).with_context(context)?;
+        if let Err(error) = write_new(&entry.dir, &new, file, &entry.name) {
+            let _ = entry.dir.remove_file(&new);
+            return Err(error).with_context(context);
+        }
         entry.new = Some(new);
     }
     Ok(entry)

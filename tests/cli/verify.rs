@@ -234,3 +234,33 @@ fn the_tree_is_read_as_git_would_see_it() {
     assert_eq!(files(&[]), 4);
     assert_eq!(files(&["--no-ignore"]), 7);
 }
+
+#[test]
+fn the_size_of_a_module_is_bounded_for_each_check() {
+    let project = project();
+    project.write(
+        "spec.toml",
+        r#"
+version = 1
+[[check]]
+name = "wide"
+kind = "pack"
+pack = "text"
+check = "final-newline"
+params = { paths = ["**"] }
+[[check]]
+name = "narrow"
+kind = "pack"
+pack = "text"
+check = "final-newline"
+params = { paths = ["**"] }
+budget = { module-size = "100 KiB" }
+"#,
+    );
+    let ran = project.run(&["verify", "--repo", "repo", "--spec", "spec.toml", "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    let document = ran.json();
+    assert_eq!(document["checks"][0]["outcome"], "pass");
+    assert_eq!(document["failures"], serde_json::json!(["narrow"]));
+    assert_eq!(document["checks"][1]["cause"]["type"], "refused");
+}

@@ -63,9 +63,11 @@ fn say(text: &str) {
     println!("{text}");
 }
 
-/// The root of the workspace.
+/// The root of the workspace that cargo runs this in. Asked at run time: a build folder may
+/// be shared between checkouts.
 fn root() -> PathBuf {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     here.parent().map_or_else(|| here.clone(), PathBuf::from)
 }
 

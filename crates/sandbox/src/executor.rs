@@ -1,11 +1,12 @@
 //! The executor of the sandbox: packs and suites of a spec, in this process.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use probity_core::Repo;
 use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, Runner, SuiteCheck};
 use probity_core::verify::{Assurance, Cause, CheckReport, Executor};
-use probity_core::{Digest, Repo};
 
 use crate::engine::{Engine, Module};
 use crate::pack;
@@ -32,9 +33,21 @@ pub struct InProcess {
     stores: Stores,
     files: Arc<SpecFiles>,
     seed: u64,
-    modules: HashMap<Digest, Module>,
+    /// Modules of packs with their sizes in bytes.
+    modules: BTreeMap<PackRef, (u64, Module)>,
     runtimes: HashMap<String, Runtime>,
     sites: HashMap<(String, Option<String>), Site>,
+}
+
+/// Why a pack has no module to run.
+enum Unusable {
+    /// The fault of whoever made it.
+    Refused(String),
+    /// Ours, or the request's.
+    Host {
+        message: String,
+        hint: Option<String>,
+    },
 }
 
 impl InProcess {
@@ -46,57 +59,67 @@ impl InProcess {
             stores,
             files,
             seed,
-            modules: HashMap::new(),
+            modules: BTreeMap::new(),
             runtimes: HashMap::new(),
             sites: HashMap::new(),
         }
     }
 
     fn pack(&mut self, check: &Check, wanted: &PackCheck, repo: &Repo) -> CheckReport {
-        let bytes = match &wanted.pack {
-            PackRef::BuiltIn(name) => match pack::built_in(name) {
-                Some(pack) => pack.module.to_vec(),
-                None => {
-                    let known: Vec<&str> = pack::BUILT_IN.iter().map(|pack| pack.name).collect();
-                    let hint = format!("built-in packs: {}", known.join(", "));
-                    let message = format!("there is no built-in pack `{name}`");
-                    return CheckReport::host_failed(check, message, Some(hint));
-                }
-            },
-            PackRef::File(path) => match (self.files)(path) {
-                Ok(bytes) => bytes,
-                Err(problem) => {
-                    let message = format!("cannot read the pack `{path}`: {problem}");
-                    return CheckReport::host_failed(check, message, None);
-                }
-            },
-        };
-        let module = match self.module(&bytes, check.budget.module_size.0) {
-            Ok(Ok(module)) => module,
-            Ok(Err(message)) => {
+        let module = match self.module(&wanted.pack, check.budget.module_size.0) {
+            Ok(module) => module,
+            Err(Unusable::Refused(message)) => {
                 let cause = Cause::Refused { message };
                 let message = cause.to_string();
                 return CheckReport::stopped(check, Assurance::Isolated, cause, message);
             }
-            Err(message) => return CheckReport::host_failed(check, message, None),
+            Err(Unusable::Host { message, hint }) => {
+                return CheckReport::host_failed(check, message, hint);
+            }
         };
         pack::run_check(&self.engine, &module, check, wanted, repo, self.seed)
     }
 
-    /// The outer error is ours, the inner one the module's.
-    fn module(&mut self, bytes: &[u8], cap: u64) -> Result<Result<Module, String>, String> {
-        let digest = Digest::of(bytes);
-        if let Some(module) = self.modules.get(&digest) {
-            return Ok(Ok(module.clone()));
+    /// The module of a pack, at most `cap` bytes long. It is read and hashed once; the cap
+    /// of each check holds nevertheless.
+    fn module(&mut self, pack: &PackRef, cap: u64) -> Result<Module, Unusable> {
+        if let Some((size, module)) = self.modules.get(pack)
+            && *size <= cap
+        {
+            return Ok(module.clone());
         }
-        match self.engine.module(bytes, cap) {
-            Ok(Ok(module)) => {
-                self.modules.insert(digest, module.clone());
-                Ok(Ok(module))
-            }
-            Ok(Err(refused)) => Ok(Err(refused.to_string())),
-            Err(error) => Err(error.to_string()),
-        }
+        let bytes: Cow<'_, [u8]> = match pack {
+            PackRef::BuiltIn(name) => match pack::built_in(name) {
+                Some(pack) => Cow::Borrowed(pack.module),
+                None => {
+                    let known: Vec<&str> = pack::BUILT_IN.iter().map(|pack| pack.name).collect();
+                    return Err(Unusable::Host {
+                        message: format!("there is no built-in pack `{name}`"),
+                        hint: Some(format!("built-in packs: {}", known.join(", "))),
+                    });
+                }
+            },
+            PackRef::File(path) => match (self.files)(path) {
+                Ok(bytes) => Cow::Owned(bytes),
+                Err(problem) => {
+                    return Err(Unusable::Host {
+                        message: format!("cannot read the pack `{path}`: {problem}"),
+                        hint: None,
+                    });
+                }
+            },
+        };
+        let module = self
+            .engine
+            .module(&bytes, cap)
+            .map_err(|error| Unusable::Host {
+                message: error.to_string(),
+                hint: None,
+            })?
+            .map_err(|refused| Unusable::Refused(refused.to_string()))?;
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        self.modules.insert(pack.clone(), (size, module.clone()));
+        Ok(module)
     }
 
     fn suite(&mut self, check: &Check, wanted: &SuiteCheck, repo: &Repo) -> CheckReport {

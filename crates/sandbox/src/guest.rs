@@ -1,6 +1,5 @@
 //! Running one guest: what it is given, how it ended, what it left.
 
-use std::sync::Arc;
 use std::thread;
 
 use probity_core::budget::{Budget, Limit, LimitHit};
@@ -261,6 +260,3 @@ fn ending_of(error: &wasmtime::Error, host: &Host) -> Ending {
         },
     }
 }
-
-/// A layer that several guests share.
-pub type Layer = Arc<probity_core::repo::Directory>;

@@ -114,6 +114,30 @@ fn a_module_without_entry_or_memory_is_refused() {
 }
 
 #[test]
+fn sockets_and_signals_are_linked_and_refused() {
+    // 57 is ENOTSOCK, 8 EBADF, 52 ENOSYS.
+    let text = r#"(module
+        (import "wasi_snapshot_preview1" "sock_accept" (func $accept (param i32 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "sock_recv"
+            (func $recv (param i32 i32 i32 i32 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "sock_send" (func $send (param i32 i32 i32 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "sock_shutdown" (func $shutdown (param i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "proc_raise" (func $raise (param i32) (result i32)))
+        (memory (export "memory") 1)
+        (func $want (param i32 i32) (if (i32.ne (local.get 0) (local.get 1)) (then unreachable)))
+        (func (export "_start")
+            (call $want (i32.const 57) (call $accept (i32.const 3) (i32.const 0) (i32.const 0)))
+            (call $want (i32.const 57)
+                (call $recv (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
+            (call $want (i32.const 57)
+                (call $send (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
+            (call $want (i32.const 57) (call $shutdown (i32.const 2) (i32.const 0)))
+            (call $want (i32.const 8) (call $shutdown (i32.const 99) (i32.const 0)))
+            (call $want (i32.const 52) (call $raise (i32.const 9)))))"#;
+    assert_eq!(run(text).ending, Ending::Exited(0));
+}
+
+#[test]
 fn bounds_are_armed_before_the_start_function() {
     let text = r#"(module (memory (export "memory") 1)
         (func $spin (loop $l (br $l))) (start $spin) (func (export "_start")))"#;

@@ -111,6 +111,8 @@ fn format(name: &str) -> Format {
     match name {
         "search_replace" => Format::SearchReplace,
         "whole_file" => Format::WholeFile,
+        "edit_block" => Format::EditBlock,
+        "apply_patch" => Format::ApplyPatch,
         "unified_diff" => Format::UnifiedDiff,
         other => panic!("format {other}"),
     }
@@ -173,7 +175,10 @@ fn check(case: &Case) -> Result<(), String> {
 
 #[test]
 fn every_case_gives_what_it_expects() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/patch-cases");
+    let folder = match std::env::var_os("PATCH_CASES") {
+        Some(folder) => folder.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/patch-cases"),
+    };
     let mut paths: Vec<_> = fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -195,7 +200,13 @@ fn every_case_gives_what_it_expects() {
             failures.push(format!("{}: {why}", case.name));
         }
     }
-    for format in ["search_replace", "whole_file", "unified_diff"] {
+    for format in [
+        "search_replace",
+        "whole_file",
+        "edit_block",
+        "apply_patch",
+        "unified_diff",
+    ] {
         assert!(counts.contains_key(format), "no case of {format}");
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

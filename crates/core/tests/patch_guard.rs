@@ -10,8 +10,8 @@
 
 use probity_core::guard::{Guard, Limits};
 use probity_core::patch::{
-    Action, Edit, FileDiff, FormatChoice, Occurrence, Operation, Origin, Patch, PatchError,
-    PatchErrorKind, apply, apply_bytes, plan,
+    Action, Content, Edit, FileDiff, FormatChoice, Occurrence, Operation, Origin, Patch,
+    PatchError, PatchErrorKind, Unit, apply, apply_bytes, plan,
 };
 use probity_core::quantity::ByteSize;
 use probity_core::repo::{File, FileMode, Repo, RepoPath};
@@ -63,6 +63,7 @@ fn edit(name: &str, old: &str, new: &str, occurrence: Occurrence) -> Operation {
             old: old.into(),
             new: new.into(),
             occurrence,
+            unit: Unit::Text,
         }),
     )
 }
@@ -74,7 +75,7 @@ fn moved(to: &str, origin: Origin) -> Operation {
             origin,
             old_mode: None,
             new_mode: None,
-            hunks: Vec::new(),
+            content: Content::Hunks(Vec::new()),
         }),
     )
 }

@@ -21,8 +21,8 @@ use std::process::{Command, Stdio};
 
 use probity_core::guard::{Guard, Limits};
 use probity_core::patch::{
-    Action, Edit, Format, Occurrence, Operation, Patch, PatchErrorKind, apply, parse, plan,
-    render_diff, render_plan,
+    Action, Edit, Format, Occurrence, Operation, Patch, Unit, apply, parse, plan, render_diff,
+    render_plan,
 };
 use probity_core::repo::{File, FileMode, Repo, RepoPath};
 use proptest::collection::vec;
@@ -58,6 +58,10 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
         b"a\rb\n",
         b"diff --git a/x b/x\n",
         b"\\ No newline\n",
+        b"<<<<<<< SEARCH\n",
+        b"=======\n",
+        b"*** End Patch\n",
+        b"nul \0\n",
         b"   \n",
     ];
     prop_oneof![
@@ -156,6 +160,7 @@ fn edits() -> impl Strategy<Value = Patch> {
                     } else {
                         Occurrence::Once
                     },
+                    unit: Unit::Text,
                 }),
             })
             .collect();
@@ -176,6 +181,9 @@ proptest! {
         let done = apply(&mut repo, &patch, &open_guard()).unwrap();
         prop_assert_eq!(repo.digest(), after.digest());
         prop_assert_eq!(render_plan(&done), diff);
+        let back = parse(Format::UnifiedDiff, &render_diff(&after, &before)).unwrap();
+        apply(&mut repo, &back, &open_guard()).unwrap();
+        prop_assert_eq!(repo.digest(), before.digest());
         let changed: Vec<RepoPath> = done.changes().iter().map(|change| change.path.clone()).collect();
         prop_assert_eq!(changed, before.changed_paths(&after));
     }
@@ -349,7 +357,7 @@ proptest! {
         git(folder.path(), &["add", "--all", "--force"], b"");
         let new = String::from_utf8(git(folder.path(), &["write-tree"], b"")).unwrap();
         for options in [&["--no-renames"][..], &["-M30%", "-C30%", "--find-copies-harder"]] {
-            let mut arguments = vec!["diff", "--text"];
+            let mut arguments = vec!["diff", "--binary"];
             arguments.extend(options);
             arguments.extend([old.trim(), new.trim()]);
             let diff = git(folder.path(), &arguments, b"");
@@ -364,19 +372,4 @@ proptest! {
             prop_assert_eq!(repo.digest(), after.digest());
         }
     }
-}
-
-#[test]
-fn binary_files_are_named_but_not_applied() {
-    let mut before = Repo::new();
-    before.insert(&path("b"), File::regular(*b"\0one")).unwrap();
-    let mut after = Repo::new();
-    after.insert(&path("b"), File::regular(*b"\0two")).unwrap();
-    let diff = render_diff(&before, &after);
-    assert_eq!(
-        diff,
-        b"diff --git a/b b/b\nBinary files a/b and b/b differ\n"
-    );
-    let error = parse(Format::UnifiedDiff, &diff).unwrap_err();
-    assert_eq!(error.kind, PatchErrorKind::Unsupported);
 }

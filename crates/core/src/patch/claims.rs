@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::error::ordinal;
-use super::{Action, FileDiff, Operation, Origin, Patch, PatchError, PatchErrorKind};
+use super::{Action, FileDiff, Hunk, Operation, Origin, Patch, PatchError, PatchErrorKind};
 use crate::repo::{Kind, Repo, RepoPath};
 
 /// Refuses paths through links, then operations that claim the same thing.
@@ -47,17 +47,21 @@ enum Claim {
 }
 
 /// The path whose content the operation alone may use, and how.
-const fn source(operation: &Operation) -> Option<(&RepoPath, Claim)> {
+fn source(operation: &Operation) -> Option<(&RepoPath, Claim)> {
     let path = &operation.path;
     match &operation.action {
         Action::Create { .. } => None,
-        Action::Edit(_) => Some((path, Claim::Edit)),
+        Action::Edit(_) | Action::Insert(_) => Some((path, Claim::Edit)),
         Action::Replace { .. } => Some((path, Claim::Whole)),
         Action::Delete { .. } => Some((path, Claim::Deleted)),
         Action::Diff(FileDiff { origin, .. }) => match origin {
             Origin::Same => Some((path, Claim::Whole)),
             Origin::RenamedFrom(from) => Some((from, Claim::Whole)),
             Origin::CopiedFrom(_) => None,
+        },
+        Action::Update(update) => match &update.moved_from {
+            Some(from) => Some((from, Claim::Whole)),
+            None => Some((path, Claim::Whole)),
         },
     }
 }
@@ -67,8 +71,11 @@ fn overlaps(operations: &[Operation]) -> Result<(), PatchError> {
     let mut targets: BTreeMap<&RepoPath, (Claim, usize)> = BTreeMap::new();
     for (index, operation) in operations.iter().enumerate() {
         let edit = match &operation.action {
-            Action::Edit(_) => Claim::Edit,
-            Action::Create { .. } | Action::Replace { .. } | Action::Diff(_) => Claim::Whole,
+            Action::Edit(_) | Action::Insert(_) => Claim::Edit,
+            Action::Create { .. }
+            | Action::Replace { .. }
+            | Action::Diff(_)
+            | Action::Update(_) => Claim::Whole,
             Action::Delete { .. } => Claim::Deleted,
         };
         let target = operation.written().map(|path| (path, edit));
@@ -87,6 +94,23 @@ fn overlaps(operations: &[Operation]) -> Result<(), PatchError> {
         if let (Claim::Deleted, Some((_, second))) = (claim, targets.get(path)) {
             let (first, second) = (*first.min(second), *first.max(second));
             return Err(overlap(path, first, second));
+        }
+    }
+    // A moved file of the apply-patch format shares neither of its names with any other
+    // section: read in order, as other tools do, the sections would mean something else.
+    for (index, operation) in operations.iter().enumerate() {
+        let Action::Update(update) = &operation.action else {
+            continue;
+        };
+        let Some(from) = &update.moved_from else {
+            continue;
+        };
+        let other = sources
+            .get(&operation.path)
+            .map(|found| (&operation.path, found))
+            .or_else(|| targets.get(from).map(|found| (from, found)));
+        if let Some((path, (_, other))) = other {
+            return Err(overlap(path, index.min(*other), index.max(*other)));
         }
     }
     // What lies below a path follows it in the order of paths.
@@ -119,9 +143,9 @@ fn overlap(path: &RepoPath, first: usize, second: usize) -> PatchError {
 }
 
 /// Refuses hunks whose stated lines overlap or are out of order.
-pub(super) fn check_hunks(diff: &FileDiff) -> Result<(), PatchError> {
+pub(super) fn check_hunks(hunks: &[Hunk]) -> Result<(), PatchError> {
     let mut end = 0_u64;
-    for (index, hunk) in diff.hunks.iter().enumerate() {
+    for (index, hunk) in hunks.iter().enumerate() {
         let newlines = memchr::memchr_iter(b'\n', &hunk.old).count();
         let open = !hunk.old.is_empty() && !hunk.old.ends_with(b"\n");
         let lines = newlines.saturating_add(usize::from(open));

@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::NearMiss;
+
 /// What kind of refusal this is. The text form of each kind never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -102,6 +104,8 @@ pub struct PatchError {
     pub hunk: Option<u32>,
     /// The line of every candidate (at most 50), when there are several or the wrong ones.
     pub lines: Vec<u32>,
+    /// Where the text that was not found nearly is, if it nearly is anywhere.
+    pub near: Option<Box<NearMiss>>,
     /// What is wrong, for people.
     pub message: String,
     /// What to do next.
@@ -118,6 +122,7 @@ impl PatchError {
             operation: None,
             hunk: None,
             lines: Vec::new(),
+            near: None,
             message: message.into(),
             hint: None,
         }
@@ -190,7 +195,7 @@ mod tests {
             .with_lines(vec![1, 7]);
         assert_eq!(
             serde_json::to_string(&error).unwrap(),
-            r#"{"kind":"ambiguous","path":"a.txt","operation":2,"hunk":null,"lines":[1,7],"message":"two places","hint":null}"#
+            r#"{"kind":"ambiguous","path":"a.txt","operation":2,"hunk":null,"lines":[1,7],"near":null,"message":"two places","hint":null}"#
         );
     }
 }

@@ -3,8 +3,10 @@
 //! Each attempt folds file and text in one way and searches again, so the cost is linear
 //! in their size; above [`MAX_DIAGNOSIS_BYTES`] there is no explanation at all.
 
+use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::PatchError;
 use super::text_view::line_at;
 
 /// The largest file and text that are examined: 8 MiB.
@@ -13,6 +15,111 @@ const MAX_DIAGNOSIS_BYTES: usize = 8 << 20;
 const MAX_NEAREST: usize = 16;
 /// How many characters of a file or text a hint shows.
 const MAX_SHOWN: usize = 60;
+
+/// Why a text that was not found is nearly there, for programs. Never applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NearMiss {
+    /// What the texts differ in.
+    pub difference: Difference,
+    /// The file in which it is, if it is another than the patch names.
+    pub path: Option<String>,
+    /// The line of the file, from 1, in which the difference is.
+    pub line: u32,
+    /// What the file has there (at most 60 characters, lossily decoded).
+    pub found: Option<String>,
+    /// What the patch has instead.
+    pub expected: Option<String>,
+    /// The code points of what is not ASCII in `found` and `expected`, such as `U+00A0`.
+    pub code_points: Vec<String>,
+}
+
+/// What a text that was not found differs in from one that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Difference {
+    /// Only in the ends of lines.
+    LineEnds,
+    /// Only in tabs and spaces within lines.
+    TabsOrSpaces,
+    /// Only in white space, line breaks included.
+    WhiteSpace,
+    /// Only in characters that look alike or are invisible.
+    LookAlikes,
+    /// Only in upper and lower case, or one of the above as well.
+    Case,
+    /// The text has `\n`, `\t` or `\"` where the file has what they stand for.
+    Escaped,
+    /// The new text is there already.
+    AlreadyApplied,
+    /// The first line is there, but one that follows differs.
+    OneLine,
+    /// The text is exactly there, in another file.
+    OtherFile,
+}
+
+/// A near miss with the sentence that says it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Explanation {
+    pub(super) near: NearMiss,
+    pub(super) hint: String,
+}
+
+impl Explanation {
+    pub(super) fn new(difference: Difference, line: u32, hint: String) -> Self {
+        Self {
+            near: NearMiss {
+                difference,
+                path: None,
+                line,
+                found: None,
+                expected: None,
+                code_points: Vec::new(),
+            },
+            hint,
+        }
+    }
+
+    fn with_texts(mut self, found: &[u8], expected: &[u8]) -> Self {
+        let text = |piece: &[u8]| -> String {
+            String::from_utf8_lossy(piece)
+                .chars()
+                .take(MAX_SHOWN)
+                .collect()
+        };
+        let (found, expected) = (text(found), text(expected));
+        for c in found
+            .chars()
+            .chain(expected.chars())
+            .filter(|c| !c.is_ascii())
+        {
+            let code_point = format!("U+{:04X}", u32::from(c));
+            if !self.near.code_points.contains(&code_point) {
+                self.near.code_points.push(code_point);
+            }
+        }
+        self.near.found = Some(found);
+        self.near.expected = Some(expected);
+        self
+    }
+}
+
+impl PatchError {
+    /// Adds the explanation, or `otherwise` as the hint if there is none.
+    pub(super) fn with_near(self, explanation: Option<Explanation>, otherwise: &str) -> Self {
+        match explanation {
+            Some(Explanation { near, hint }) => {
+                let lines = match near.path {
+                    Some(_) => Vec::new(),
+                    None => vec![near.line],
+                };
+                let mut error = self.with_lines(lines).with_hint(hint);
+                error.near = Some(Box::new(near));
+                error
+            }
+            None => self.with_hint(otherwise),
+        }
+    }
+}
 
 /// Ways in which a near miss may differ, the closest first.
 #[derive(Clone, Copy)]
@@ -32,6 +139,16 @@ impl Fold {
         Self::Lookalikes,
         Self::Case,
     ];
+
+    const fn difference(self) -> Difference {
+        match self {
+            Self::LineEnds => Difference::LineEnds,
+            Self::Spaces => Difference::TabsOrSpaces,
+            Self::Whitespace => Difference::WhiteSpace,
+            Self::Lookalikes => Difference::LookAlikes,
+            Self::Case => Difference::Case,
+        }
+    }
 
     const fn name(self) -> &'static str {
         match self {
@@ -111,7 +228,7 @@ fn fold(text: &[u8], fold: Fold) -> Folded {
 }
 
 /// Says where `old` is nearly found in `text`, and how it differs there.
-pub(super) fn explain(text: &[u8], old: &[u8], new: &[u8]) -> Option<(u32, String)> {
+pub(super) fn explain(text: &[u8], old: &[u8], new: &[u8]) -> Option<Explanation> {
     if text
         .len()
         .saturating_add(old.len())
@@ -134,18 +251,19 @@ pub(super) fn explain(text: &[u8], old: &[u8], new: &[u8]) -> Option<(u32, Strin
         .or_else(|| nearest_lines(text, old))
 }
 
-fn already_applied(text: &[u8], new: &[u8]) -> Option<(u32, String)> {
+fn already_applied(text: &[u8], new: &[u8]) -> Option<Explanation> {
     if new.trim_ascii().is_empty() {
         return None;
     }
     let line = line_at(text, memchr::memmem::find(text, new)?);
-    Some((
+    Some(Explanation::new(
+        Difference::AlreadyApplied,
         line,
         format!("the new text is already there, at line {line}: perhaps the change has been made"),
     ))
 }
 
-fn folded_match(text: &[u8], old: &[u8], by: Fold) -> Option<(u32, String)> {
+fn folded_match(text: &[u8], old: &[u8], by: Fold) -> Option<Explanation> {
     let folded_old = fold(old, by);
     if folded_old.bytes.is_empty() {
         return None;
@@ -157,18 +275,22 @@ fn folded_match(text: &[u8], old: &[u8], by: Fold) -> Option<(u32, String)> {
         .get(at..at.saturating_add(folded_old.origin.len()))?;
     let (there, here, offset) = first_difference(text, places, old, &folded_old.origin)?;
     let line = line_at(text, offset);
-    Some((
-        line,
-        format!(
-            "the old text differs only in {}: line {line} has {} where the old text has {}",
-            by.name(),
-            shown(there),
-            shown(here)
-        ),
-    ))
+    Some(
+        Explanation::new(
+            by.difference(),
+            line,
+            format!(
+                "the old text differs only in {}: line {line} has {} where the old text has {}",
+                by.name(),
+                shown(there),
+                shown(here)
+            ),
+        )
+        .with_texts(there, here),
+    )
 }
 
-type Difference<'a> = (&'a [u8], &'a [u8], usize);
+type Pieces<'a> = (&'a [u8], &'a [u8], usize);
 
 /// The first piece in which the two texts differ, given where equal folded bytes come from.
 fn first_difference<'a>(
@@ -176,7 +298,7 @@ fn first_difference<'a>(
     text_at: &[usize],
     old: &'a [u8],
     old_at: &[usize],
-) -> Option<Difference<'a>> {
+) -> Option<Pieces<'a>> {
     let (first_text, first_old) = (*text_at.first()?, *old_at.first()?);
     let lead = old.get(..first_old)?;
     if !text.get(..first_text)?.ends_with(lead) {
@@ -218,7 +340,7 @@ fn shown(piece: &[u8]) -> String {
 }
 
 /// Whether the text is there once `\n`, `\t` and `\"` are read as escapes.
-fn escaped_match(text: &[u8], old: &[u8]) -> Option<(u32, String)> {
+fn escaped_match(text: &[u8], old: &[u8]) -> Option<Explanation> {
     memchr::memchr(b'\\', old)?;
     let mut plain = Vec::with_capacity(old.len());
     let mut bytes = old.iter().copied().peekable();
@@ -238,14 +360,15 @@ fn escaped_match(text: &[u8], old: &[u8]) -> Option<(u32, String)> {
         }
     }
     let line = line_at(text, memchr::memmem::find(text, &plain)?);
-    Some((
+    Some(Explanation::new(
+        Difference::Escaped,
         line,
         format!("the old text is escaped once too often: unescaped it is at line {line}"),
     ))
 }
 
 /// The place that shares the first line and most of the following ones.
-fn nearest_lines(text: &[u8], old: &[u8]) -> Option<(u32, String)> {
+fn nearest_lines(text: &[u8], old: &[u8]) -> Option<Explanation> {
     let wanted: Vec<&[u8]> = old.split(|byte| *byte == b'\n').collect();
     let first = wanted.iter().find(|line| !line.trim_ascii().is_empty())?;
     let skipped = wanted
@@ -276,17 +399,21 @@ fn nearest_lines(text: &[u8], old: &[u8]) -> Option<(u32, String)> {
     let (start, differs) = (line(at), line(at.saturating_add(agreed)));
     let there = lines.get(at.saturating_add(agreed)).copied();
     let here = rest.get(agreed).copied()?;
-    Some((
-        differs,
-        format!(
-            "the text starting at line {start} is close, but line {differs} {} where the old text has {}",
-            there.map_or_else(
-                || "is behind the end of the file".to_owned(),
-                |line| format!("has {}", shown(line))
+    Some(
+        Explanation::new(
+            Difference::OneLine,
+            differs,
+            format!(
+                "the text starting at line {start} is close, but line {differs} {} where the old text has {}",
+                there.map_or_else(
+                    || "is behind the end of the file".to_owned(),
+                    |line| format!("has {}", shown(line))
+                ),
+                shown(here)
             ),
-            shown(here)
-        ),
-    ))
+        )
+        .with_texts(there.unwrap_or_default(), here),
+    )
 }
 
 #[cfg(test)]
@@ -294,7 +421,8 @@ mod tests {
     use super::*;
 
     fn hint(text: &str, old: &str, new: &str) -> (u32, String) {
-        explain(text.as_bytes(), old.as_bytes(), new.as_bytes()).unwrap()
+        let found = explain(text.as_bytes(), old.as_bytes(), new.as_bytes()).unwrap();
+        (found.near.line, found.hint)
     }
 
     #[test]
@@ -368,7 +496,23 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_text_do_no_harm() {
-        let (line, _) = explain(b"\xff\xfe a\tb\n", b"\xfe a b", b"").unwrap();
-        assert_eq!(line, 1);
+        let found = explain(b"\xff\xfe a\tb\n", b"\xfe a b", b"").unwrap();
+        assert_eq!(found.near.line, 1);
+    }
+
+    #[test]
+    fn programs_are_told_the_same() {
+        let found = explain("prix\u{a0}: 9".as_bytes(), b"prix : 9", b"").unwrap();
+        assert_eq!(
+            serde_json::to_value(found.near).unwrap(),
+            serde_json::json!({
+                "difference": "look_alikes",
+                "path": null,
+                "line": 1,
+                "found": "x\u{a0}",
+                "expected": "x ",
+                "code_points": ["U+00A0"],
+            })
+        );
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::BlobId;
 use crate::Digest;
 use crate::repo::{FileMode, RepoPath};
 
@@ -46,15 +47,29 @@ pub enum Action {
     },
     /// Takes an existing file away.
     Delete {
-        /// The bytes that the file must hold, if the patch says so.
-        expected: Option<Arc<[u8]>>,
+        /// What the file must hold, if the patch says so.
+        expected: Option<Expected>,
         /// The mode that the file must have, if the patch says so.
         mode: Option<FileMode>,
     },
-    /// Replaces text by text. Several edits of one file are placed on the same original.
+    /// Replaces text by text. Several edits and insertions of one file are placed on the
+    /// same original.
     Edit(Edit),
+    /// Puts whole lines between two lines.
+    Insert(Insert),
     /// A file section of a unified diff that is neither a creation nor a deletion.
     Diff(FileDiff),
+    /// An `*** Update File` section of the apply-patch format.
+    Update(Update),
+}
+
+/// What a file to be deleted must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// These bytes.
+    Bytes(Arc<[u8]>),
+    /// Bytes that git names so.
+    Blob(BlobId),
 }
 
 /// Replaces one text by another, found exactly.
@@ -69,6 +84,28 @@ pub struct Edit {
     pub new: Vec<u8>,
     /// How often `old` may occur.
     pub occurrence: Occurrence,
+    /// What `old` and `new` are runs of.
+    pub unit: Unit,
+}
+
+/// What the texts of an [`Edit`] are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unit {
+    /// Characters: the old text may start and end anywhere in a line.
+    #[default]
+    Text,
+    /// Whole lines, each ending in LF; the last line of a file matches without one.
+    Lines,
+}
+
+/// Puts whole lines into a file. They take the line end of their neighbour; behind a last
+/// line without a newline, the last of them has none either.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Insert {
+    /// The line, from 1, behind which the text goes; 0 is the top of the file.
+    pub after_line: u32,
+    /// The lines, each ending in LF; not empty.
+    pub text: Vec<u8>,
 }
 
 /// How often the old text of an [`Edit`] may occur.
@@ -90,8 +127,58 @@ pub struct FileDiff {
     pub old_mode: Option<FileMode>,
     /// The mode that the result gets, if stated; else it keeps the source's.
     pub new_mode: Option<FileMode>,
-    /// Changes of the content, in ascending order; may be empty.
-    pub hunks: Vec<Hunk>,
+    /// Changes of the content.
+    pub content: Content,
+}
+
+/// How a [`FileDiff`] changes the content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// By hunks, in ascending order; with none, the content stays.
+    Hunks(Vec<Hunk>),
+    /// By a binary hunk of git.
+    Binary(BinaryDiff),
+}
+
+/// A binary hunk of git with the ids of its full index line (`git apply` asks for both).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BinaryDiff {
+    /// What the file must hold; otherwise the patch is `stale`.
+    pub old: BlobId,
+    /// What the result must hold.
+    pub new: BlobId,
+    /// How the result is made.
+    pub data: BinaryData,
+}
+
+/// The data of a binary hunk, decompressed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BinaryData {
+    /// The whole result.
+    Literal(Arc<[u8]>),
+    /// Instructions that make the result from the old content, in the form of git's packs.
+    Delta(Arc<[u8]>),
+}
+
+/// Changes of one file by chunks, each found by its own lines; no line numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Update {
+    /// Where the content comes from, if the file is moved; that file goes away.
+    pub moved_from: Option<RepoPath>,
+    /// The changes, in the order in which they stand in the file; not empty.
+    pub chunks: Vec<Chunk>,
+}
+
+/// One chunk of an [`Update`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Whole lines, without their ends, that come before the chunk, one after the other.
+    /// Each has to be the only one of its kind below the one before.
+    pub anchors: Vec<Vec<u8>>,
+    /// The lines, each after a space (stays), `-` (goes) or `+` (comes), each ending in LF.
+    pub body: Vec<u8>,
+    /// Whether the chunk has to end the file.
+    pub tail: Tail,
 }
 
 /// Where the content of a changed file comes from.
@@ -118,12 +205,12 @@ pub struct Hunk {
     pub tail: Tail,
 }
 
-/// What follows the lines of a [`Hunk`].
+/// What follows the lines of a [`Hunk`] or [`Chunk`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tail {
-    /// The hunk ends in context; anything may follow.
+    /// Anything may follow.
     Open,
-    /// The hunk has no trailing context, so it must end the file.
+    /// Nothing: a hunk without trailing context, or a chunk that says so.
     EndOfFile,
 }
 
@@ -137,7 +224,11 @@ impl Operation {
                 Origin::RenamedFrom(from) => Some(from),
                 Origin::Same | Origin::CopiedFrom(_) => None,
             },
-            Action::Create { .. } | Action::Replace { .. } | Action::Edit(_) => None,
+            Action::Update(update) => update.moved_from.as_ref(),
+            Action::Create { .. }
+            | Action::Replace { .. }
+            | Action::Edit(_)
+            | Action::Insert(_) => None,
         }
     }
 
@@ -146,37 +237,74 @@ impl Operation {
     pub const fn written(&self) -> Option<&RepoPath> {
         match &self.action {
             Action::Delete { .. } => None,
-            Action::Create { .. } | Action::Replace { .. } | Action::Edit(_) | Action::Diff(_) => {
-                Some(&self.path)
-            }
+            Action::Create { .. }
+            | Action::Replace { .. }
+            | Action::Edit(_)
+            | Action::Insert(_)
+            | Action::Diff(_)
+            | Action::Update(_) => Some(&self.path),
         }
     }
 
     /// The path whose content is read, if any.
     #[must_use]
-    pub const fn read(&self) -> Option<&RepoPath> {
+    pub fn read(&self) -> Option<&RepoPath> {
         match &self.action {
             Action::Create { .. } => None,
-            Action::Replace { .. } | Action::Delete { .. } | Action::Edit(_) => Some(&self.path),
+            Action::Replace { .. }
+            | Action::Delete { .. }
+            | Action::Edit(_)
+            | Action::Insert(_) => Some(&self.path),
             Action::Diff(diff) => match &diff.origin {
                 Origin::Same => Some(&self.path),
                 Origin::RenamedFrom(from) | Origin::CopiedFrom(from) => Some(from),
             },
+            Action::Update(update) => Some(update.moved_from.as_ref().unwrap_or(&self.path)),
         }
     }
 
     fn payload_bytes(&self) -> usize {
         match &self.action {
             Action::Create { content, .. } | Action::Replace { content } => content.len(),
-            Action::Delete { expected, .. } => expected.as_ref().map_or(0, |bytes| bytes.len()),
+            Action::Delete { expected, .. } => match expected {
+                Some(Expected::Bytes(bytes)) => bytes.len(),
+                Some(Expected::Blob(_)) | None => 0,
+            },
             Action::Edit(edit) => edit.old.len().saturating_add(edit.new.len()),
-            Action::Diff(diff) => diff
-                .hunks
-                .iter()
-                .map(|hunk| hunk.old.len().saturating_add(hunk.new.len()))
-                .fold(0, usize::saturating_add),
+            Action::Insert(insert) => insert.text.len(),
+            Action::Diff(diff) => match &diff.content {
+                Content::Hunks(hunks) => sum(hunks
+                    .iter()
+                    .map(|hunk| hunk.old.len().saturating_add(hunk.new.len()))),
+                Content::Binary(binary) => match &binary.data {
+                    BinaryData::Literal(bytes) | BinaryData::Delta(bytes) => bytes.len(),
+                },
+            },
+            Action::Update(update) => sum(update.chunks.iter().map(|chunk| {
+                sum(chunk.anchors.iter().map(Vec::len)).saturating_add(chunk.body.len())
+            })),
         }
     }
+
+    /// How many hunks, chunks and anchors have to be found.
+    pub(super) fn places(&self) -> usize {
+        match &self.action {
+            Action::Create { .. } | Action::Replace { .. } | Action::Delete { .. } => 0,
+            Action::Edit(_) | Action::Insert(_) => 1,
+            Action::Diff(diff) => match &diff.content {
+                Content::Hunks(hunks) => hunks.len(),
+                Content::Binary(_) => 0,
+            },
+            Action::Update(update) => sum(update
+                .chunks
+                .iter()
+                .map(|chunk| chunk.anchors.len().saturating_add(1))),
+        }
+    }
+}
+
+fn sum(counts: impl Iterator<Item = usize>) -> usize {
+    counts.fold(0, usize::saturating_add)
 }
 
 impl Patch {
@@ -203,9 +331,6 @@ impl Patch {
     /// The bytes of all texts and contents that the patch carries.
     #[must_use]
     pub fn payload_bytes(&self) -> usize {
-        self.operations
-            .iter()
-            .map(Operation::payload_bytes)
-            .fold(0, usize::saturating_add)
+        sum(self.operations.iter().map(Operation::payload_bytes))
     }
 }

@@ -1,13 +1,22 @@
 //! Placing exact edits: every edit of one file on the same original text.
 
+use super::line_ends::{block_span, with_endings};
 use super::near_miss;
-use super::search::{MAX_LISTED, SearchBudget, disjoint_occurrences, occurrences};
+use super::place_insert::{Placed, place_insert, refuse_clashes};
+use super::search::{MAX_LISTED, SearchBudget, disjoint_occurrences, lines_in_text, occurrences};
 use super::splice::{ResultBudget, Span};
-use super::text_view::{Ending, TextView, to_lf, without_bom};
-use super::{Edit, Occurrence, PatchError, PatchErrorKind};
+use super::text_view::{TextView, to_lf, without_bom};
+use super::{Edit, Insert, Occurrence, PatchError, PatchErrorKind, Unit};
 
-/// An edit with the number of its operation.
-pub(super) type Numbered<'a> = (u32, &'a Edit);
+/// A request to change a part of a text.
+#[derive(Clone, Copy)]
+pub(super) enum Request<'a> {
+    Edit(&'a Edit),
+    Insert(&'a Insert),
+}
+
+/// A request with the number of its operation.
+pub(super) type Numbered<'a> = (u32, Request<'a>);
 
 /// The budgets of one plan.
 pub(super) struct Work<'a> {
@@ -15,59 +24,65 @@ pub(super) struct Work<'a> {
     pub(super) result: &'a mut ResultBudget,
 }
 
-/// Finds the span of every edit; the spans are sorted and disjoint. Errors carry the
-/// number of the edit, not the path.
+/// Finds the span of every edit and insertion; the spans are sorted and disjoint. Errors
+/// carry the number of the edit, not the path.
 pub(super) fn place_edits(
     file: &[u8],
-    edits: &[Numbered<'_>],
+    requests: &[Numbered<'_>],
     work: &mut Work<'_>,
 ) -> Result<Vec<Span>, PatchError> {
-    if memchr::memchr(0, file).is_some() {
-        let number = edits.first().map_or(1, |(number, _)| *number);
-        return Err(PatchError::new(
-            PatchErrorKind::Unsupported,
-            "the file holds NUL bytes, so it is not text",
-        )
-        .with_operation(number)
-        .with_hint("replace the file whole, with `content_b64`"));
-    }
+    let first = requests.first().map_or(1, |(number, _)| *number);
+    refuse_binary(file).map_err(|error| error.with_operation(first))?;
     let view = TextView::new(file);
-    let mut placed: Vec<(u32, Span)> = Vec::new();
-    for (number, edit) in edits {
-        let spans = place_edit(&view, edit, work).map_err(|error| error.with_operation(*number))?;
-        placed.extend(spans.into_iter().map(|span| (*number, span)));
+    let mut placed: Vec<(u32, Placed)> = Vec::new();
+    for (number, request) in requests {
+        let found = match request {
+            Request::Edit(edit) => place_edit(file, &view, edit, work),
+            Request::Insert(insert) => place_insert(&view, insert, work).map(|one| vec![one]),
+        };
+        let found = found.map_err(|error| error.with_operation(*number))?;
+        placed.extend(found.into_iter().map(|placed| (*number, placed)));
     }
-    placed.sort_by_key(|(number, span)| (span.start, span.end, *number));
-    let pairs = placed.iter().zip(placed.iter().skip(1));
-    for ((first, before), (second, after)) in pairs {
-        if after.start < before.end {
-            return Err(PatchError::new(
-                PatchErrorKind::Overlap,
-                format!("operations {first} and {second} replace some of the same text"),
-            )
-            .with_operation(*second)
-            .with_hint("join the two into one edit, or shorten their old texts"));
-        }
+    placed.sort_by_key(|(number, placed)| (placed.span.start, placed.span.end, *number));
+    refuse_clashes(file, &placed)?;
+    Ok(placed.into_iter().map(|(_, placed)| placed.span).collect())
+}
+
+/// Text formats change text only.
+pub(super) fn refuse_binary(file: &[u8]) -> Result<(), PatchError> {
+    if memchr::memchr(0, file).is_none() {
+        return Ok(());
     }
-    Ok(placed.into_iter().map(|(_, span)| span).collect())
+    Err(PatchError::new(
+        PatchErrorKind::Unsupported,
+        "the file holds NUL bytes, so it is not text",
+    )
+    .with_hint("replace the file whole, with `content_b64`"))
+}
+
+/// Refuses new text that would make a file binary.
+pub(super) fn refuse_nul(new: &[u8]) -> Result<(), PatchError> {
+    if memchr::memchr(0, new).is_none() {
+        return Ok(());
+    }
+    Err(PatchError::new(
+        PatchErrorKind::Unsupported,
+        "the new text holds NUL bytes, so it is not text",
+    )
+    .with_hint("replace the file whole, with `content_b64`"))
 }
 
 fn place_edit(
+    file: &[u8],
     view: &TextView<'_>,
     edit: &Edit,
     work: &mut Work<'_>,
-) -> Result<Vec<Span>, PatchError> {
+) -> Result<Vec<Placed>, PatchError> {
     if edit.old.is_empty() {
         return Err(PatchError::syntax("the old text is empty")
             .with_hint("quote the text to replace; to make a new file, create it"));
     }
-    if memchr::memchr(0, &edit.new).is_some() {
-        return Err(PatchError::new(
-            PatchErrorKind::Unsupported,
-            "the new text holds NUL bytes, so it is not text",
-        )
-        .with_hint("replace the file whole, with `content_b64`"));
-    }
+    refuse_nul(&edit.new)?;
     let echoed = view
         .has_bom()
         .then(|| without_bom(&edit.old))
@@ -79,27 +94,37 @@ fn place_edit(
     };
     let old = to_lf(old, |_| ());
     work.search.charge(view.text())?;
-    let found = match (edit.occurrence, echoed.is_some()) {
-        // A byte order mark stands at the start of the file only.
-        (_, true) => {
-            let first = view.text().starts_with(&old).then_some(0);
-            first.into_iter().collect()
+    let mut found = match (edit.occurrence, edit.unit) {
+        (Occurrence::Once, Unit::Text) => occurrences(view.text(), &old, MAX_LISTED),
+        (Occurrence::All, Unit::Text) => {
+            disjoint_occurrences(view.text(), &old).map_err(|(a, b)| overlapping(view, a, b))?
         }
-        (Occurrence::Once, false) => occurrences(view.text(), &old, MAX_LISTED),
-        (Occurrence::All, false) => disjoint_occurrences(view.text(), &old).map_err(|(a, b)| {
-            PatchError::new(
-                PatchErrorKind::Ambiguous,
-                "occurrences of the old text overlap each other, so `all` has no one meaning",
-            )
-            .with_lines(vec![view.line(a), view.line(b)])
-            .with_hint("give a longer old text")
-        })?,
+        (Occurrence::Once, Unit::Lines) => lines_in_text(view.text(), 0, &old, MAX_LISTED),
+        (Occurrence::All, Unit::Lines) => {
+            let found = lines_in_text(view.text(), 0, &old, usize::MAX);
+            let clash = found
+                .iter()
+                .zip(found.iter().skip(1))
+                .find(|(a, b)| **b < a.saturating_add(old.len()));
+            match clash {
+                Some((a, b)) => return Err(overlapping(view, *a, *b)),
+                None => found,
+            }
+        }
     };
+    if echoed.is_some() {
+        // A byte order mark stands at the start of the file only.
+        found.retain(|at| *at == 0);
+    }
     if found.is_empty() {
         return Err(not_found(view, &old, new));
     }
     if edit.occurrence == Occurrence::Once && found.len() > 1 {
-        return Err(ambiguous(view, &found));
+        return Err(ambiguous(
+            view,
+            &found,
+            "extend the old text until it occurs once, or ask for `replace_all` if every place is meant",
+        ));
     }
     let new_lf = to_lf(new, |_| ());
     if old == new_lf {
@@ -117,16 +142,29 @@ fn place_edit(
         .into_iter()
         .map(|start| {
             let end = start.saturating_add(old.len());
-            Span {
-                start: view.file_offset(start),
-                end: view.file_offset(end),
-                new: with_endings(view, (start, end), &new_lf, new),
-            }
+            Placed::anywhere(match edit.unit {
+                Unit::Text => Span {
+                    start: view.file_offset(start),
+                    end: view.file_offset(end),
+                    new: with_endings(view, (start, end), &new_lf, new),
+                },
+                Unit::Lines => block_span(view, file, start, &old, &new_lf),
+            })
         })
         .collect())
 }
 
-fn ambiguous(view: &TextView<'_>, found: &[usize]) -> PatchError {
+fn overlapping(view: &TextView<'_>, a: usize, b: usize) -> PatchError {
+    PatchError::new(
+        PatchErrorKind::Ambiguous,
+        "occurrences of the old text overlap each other, so `all` has no one meaning",
+    )
+    .with_lines(vec![view.line(a), view.line(b)])
+    .with_hint("give a longer old text")
+}
+
+/// Says where a text is that should be in one place only.
+pub(super) fn ambiguous(view: &TextView<'_>, found: &[usize], hint: &str) -> PatchError {
     let count = if found.len() < MAX_LISTED {
         found.len().to_string()
     } else {
@@ -139,118 +177,15 @@ fn ambiguous(view: &TextView<'_>, found: &[usize]) -> PatchError {
         format!("the old text occurs {count} times"),
     )
     .with_lines(lines)
-    .with_hint(
-        "extend the old text until it occurs once, or ask for `replace_all` if every place is meant",
-    )
+    .with_hint(hint)
 }
 
 fn not_found(view: &TextView<'_>, old: &[u8], new: &[u8]) -> PatchError {
     let error = PatchError::new(PatchErrorKind::NotFound, "the old text is not in the file");
-    match near_miss::explain(view.text(), old, &to_lf(new, |_| ())) {
-        Some((line, hint)) => error.with_lines(vec![line]).with_hint(hint),
-        None => error.with_hint("read the file again and quote its present text exactly"),
-    }
-}
-
-/// `new` with line ends like those of the text that it replaces.
-///
-/// Lines that start or end both texts keep the ends they have. Between them the n-th
-/// newline takes the end of the n-th replaced one, further ones that of the last. Without
-/// any, the neighbour decides; in a file of one line, the request does.
-fn with_endings(
-    view: &TextView<'_>,
-    (start, end): (usize, usize),
-    new: &[u8],
-    as_written: &[u8],
-) -> Vec<u8> {
-    let text = view.text();
-    let old = text.get(start..end).unwrap_or_default();
-    let head = common_lines_at_start(old, new);
-    let tail = common_lines_at_end(
-        old.get(head..).unwrap_or_default(),
-        new.get(head..).unwrap_or_default(),
-    );
-    let middle_start = start.saturating_add(head);
-    let middle_end = end.saturating_sub(tail);
-    let replaced: Vec<Ending> = view
-        .newlines(middle_start..middle_end)
-        .iter()
-        .map(|at| view.ending(*at))
-        .collect();
-    let fallback = replaced
-        .last()
-        .copied()
-        .or_else(|| neighbour(view, start, middle_start));
-    let mut written = endings_as_written(as_written);
-    let middle_of_new = head..new.len().saturating_sub(tail);
-    let mut out = Vec::with_capacity(new.len());
-    let mut index = 0_usize;
-    for (at, byte) in new.iter().enumerate() {
-        if *byte != b'\n' {
-            out.push(*byte);
-            continue;
-        }
-        let asked = written.next().unwrap_or(Ending::Lf);
-        let ending = if at < middle_of_new.start {
-            view.ending(start.saturating_add(at))
-        } else if at >= middle_of_new.end {
-            let from_end = new.len().saturating_sub(at);
-            view.ending(end.saturating_sub(from_end))
-        } else {
-            let ending = replaced.get(index).copied().or(fallback).unwrap_or(asked);
-            index = index.saturating_add(1);
-            ending
-        };
-        out.extend_from_slice(ending.bytes());
-    }
-    out
-}
-
-/// The end of the line before the changed lines, if the edit reaches it; else of the next
-/// line end that the edit reaches or stands before; else of the line before it.
-fn neighbour(view: &TextView<'_>, start: usize, middle: usize) -> Option<Ending> {
-    let at = view
-        .newlines(start..middle)
-        .last()
-        .or_else(|| view.newlines(middle..usize::MAX).first())
-        .or_else(|| view.newlines(0..start).last())?;
-    Some(view.ending(*at))
-}
-
-fn endings_as_written(text: &[u8]) -> impl Iterator<Item = Ending> + '_ {
-    memchr::memchr_iter(b'\n', text).map(|at| {
-        match at.checked_sub(1).and_then(|before| text.get(before)) {
-            Some(b'\r') => Ending::CrLf,
-            Some(_) | None => Ending::Lf,
-        }
-    })
-}
-
-/// The length of the whole lines that both texts start with.
-fn common_lines_at_start(a: &[u8], b: &[u8]) -> usize {
-    let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    a.get(..same)
-        .and_then(|part| memchr::memrchr(b'\n', part))
-        .map_or(0, |at| at.saturating_add(1))
-}
-
-/// The length of the whole lines that both texts end with.
-fn common_lines_at_end(a: &[u8], b: &[u8]) -> usize {
-    let same = a
-        .iter()
-        .rev()
-        .zip(b.iter().rev())
-        .take_while(|(x, y)| x == y)
-        .count();
-    let starts_line = |text: &[u8]| {
-        let before = text.len().saturating_sub(same).checked_sub(1);
-        before.is_none_or(|at| text.get(at) == Some(&b'\n'))
-    };
-    if starts_line(a) && starts_line(b) {
-        return same;
-    }
-    let tail = a.get(a.len().saturating_sub(same)..).unwrap_or_default();
-    memchr::memchr(b'\n', tail).map_or(0, |at| same.saturating_sub(at).saturating_sub(1))
+    error.with_near(
+        near_miss::explain(view.text(), old, &to_lf(new, |_| ())),
+        "read the file again and quote its present text exactly",
+    )
 }
 
 #[cfg(test)]
@@ -263,12 +198,13 @@ mod tests {
             old: old.into(),
             new: new.into(),
             occurrence: Occurrence::Once,
+            unit: Unit::Text,
         };
         let mut work = Work {
             search: &mut SearchBudget::new(),
             result: &mut ResultBudget::new(),
         };
-        let spans = place_edits(file, &[(1, &edit)], &mut work).unwrap();
+        let spans = place_edits(file, &[(1, Request::Edit(&edit))], &mut work).unwrap();
         splice(file, &spans).unwrap()
     }
 

@@ -34,7 +34,8 @@ pub(super) fn place_hunks(
         if joins {
             return Err(number(PatchError::syntax(
                 "the last new line of the hunk has no newline, but it is not the last of the file",
-            )));
+            )
+            .with_hint("leave `\\ No newline at end of file` out, or make the diff again")));
         }
         if spans.last().is_some_and(|before| start < before.end) {
             return Err(number(
@@ -161,8 +162,8 @@ fn not_found(file: &[u8], hunk: &Hunk) -> PatchError {
             hunk.old_start
         ),
     );
-    match near_miss::explain(file, &hunk.old, &hunk.new) {
-        Some((line, hint)) => error.with_lines(vec![line]).with_hint(hint),
-        None => error.with_hint("make the diff again from the present file"),
-    }
+    error.with_near(
+        near_miss::explain(file, &hunk.old, &hunk.new),
+        "make the diff again from the present file",
+    )
 }

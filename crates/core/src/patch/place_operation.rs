@@ -1,17 +1,23 @@
 //! Placing the operations of a patch, one file after another.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use super::delta::Delta;
 use super::error::ordinal;
-use super::place_edit::{Numbered, Work, place_edits};
+use super::place_chunk::place_chunks;
+use super::place_edit::{Numbered, Request, Work, place_edits};
 use super::place_hunk::place_hunks;
 use super::plan::{Results, not_a_file};
 use super::search::SearchBudget;
 use super::splice::{ResultBudget, splice};
-use super::{Action, Edit, FileDiff, Operation, Patch, PatchError, PatchErrorKind, claims};
+use super::{
+    Action, BinaryData, BinaryDiff, BlobId, Content, Expected, FileDiff, Operation, Patch,
+    PatchError, PatchErrorKind, Update, claims,
+};
 use super::{near_miss, text_view};
 use crate::Digest;
-use crate::repo::{Child, Directory, File, FileMode, Kind, Repo, RepoPath};
+use crate::repo::{File, FileMode, Kind, Repo, RepoPath};
 
 /// A patch on its way onto a tree.
 pub(super) struct Placing<'a> {
@@ -50,16 +56,19 @@ impl<'a> Placing<'a> {
         }
         let mut edits: BTreeMap<&RepoPath, Vec<Numbered<'_>>> = BTreeMap::new();
         for (index, operation) in operations.iter().enumerate() {
-            match &operation.action {
-                Action::Edit(edit) => edits
-                    .entry(&operation.path)
-                    .or_default()
-                    .push((ordinal(index), edit)),
+            let request = match &operation.action {
+                Action::Edit(edit) => Request::Edit(edit),
+                Action::Insert(insert) => Request::Insert(insert),
                 Action::Create { .. }
                 | Action::Replace { .. }
                 | Action::Delete { .. }
-                | Action::Diff(_) => {}
-            }
+                | Action::Diff(_)
+                | Action::Update(_) => continue,
+            };
+            edits
+                .entry(&operation.path)
+                .or_default()
+                .push((ordinal(index), request));
         }
         let mut results = Results::new();
         for (index, operation) in operations.iter().enumerate() {
@@ -105,33 +114,54 @@ impl<'a> Placing<'a> {
                 let file = self.source(path)?;
                 check_mode(path, &file, *mode)?;
                 match expected {
-                    Some(expected) if **expected != *file.bytes() => {
+                    Some(Expected::Bytes(expected)) if **expected != *file.bytes() => {
                         Err(other_content(&file, expected))
+                    }
+                    Some(Expected::Blob(id)) if !id.names(file.bytes()) => {
+                        Err(other_blob(path, id))
                     }
                     Some(_) | None => Ok(None),
                 }
             }
-            Action::Edit(_) => match edits.remove(path) {
+            Action::Edit(_) | Action::Insert(_) => match edits.remove(path) {
                 Some(edits) => self.edited(path, &edits).map(Some),
                 None => Ok(None),
             },
             Action::Diff(diff) => self.changed(operation, diff).map(Some),
+            Action::Update(update) => self.updated(operation, update).map(Some),
         }
     }
 
-    fn edited(&mut self, path: &RepoPath, edits: &[(u32, &Edit)]) -> Result<File, PatchError> {
-        let file = self.source(path)?;
-        let mut work = Work {
+    const fn work(&mut self) -> Work<'_> {
+        Work {
             search: &mut self.search,
             result: &mut self.result,
-        };
-        let spans = place_edits(file.bytes(), edits, &mut work)?;
+        }
+    }
+
+    fn edited(&mut self, path: &RepoPath, edits: &[Numbered<'_>]) -> Result<File, PatchError> {
+        let file = self.source(path)?;
+        let spans = place_edits(file.bytes(), edits, &mut self.work())?;
+        self.result.charge(file.bytes().len())?;
+        Ok(File::new(splice(file.bytes(), &spans)?, file.mode()))
+    }
+
+    fn updated(&mut self, operation: &Operation, update: &Update) -> Result<File, PatchError> {
+        let path = &operation.path;
+        let from = operation.read().unwrap_or(path);
+        let file = self.source(from)?;
+        if from != path {
+            self.check_free(path)?;
+        }
+        let spans = place_chunks(file.bytes(), &update.chunks, &mut self.work())?;
         self.result.charge(file.bytes().len())?;
         Ok(File::new(splice(file.bytes(), &spans)?, file.mode()))
     }
 
     fn changed(&mut self, operation: &Operation, diff: &FileDiff) -> Result<File, PatchError> {
-        claims::check_hunks(diff)?;
+        if let Content::Hunks(hunks) = &diff.content {
+            claims::check_hunks(hunks)?;
+        }
         let path = &operation.path;
         let from = operation.read().unwrap_or(path);
         let file = self.source(from)?;
@@ -140,14 +170,51 @@ impl<'a> Placing<'a> {
         }
         check_mode(from, &file, diff.old_mode)?;
         let mode = diff.new_mode.unwrap_or_else(|| file.mode());
-        if diff.hunks.is_empty() {
+        let hunks = match &diff.content {
+            Content::Hunks(hunks) => hunks,
+            Content::Binary(binary) => {
+                return Ok(File::new(self.binary(from, &file, binary)?, mode));
+            }
+        };
+        if hunks.is_empty() {
             return Ok(file.with_mode(mode));
         }
-        let spans = place_hunks(file.bytes(), &diff.hunks, &mut self.search)?;
-        let added: usize = diff.hunks.iter().map(|hunk| hunk.new.len()).sum();
+        let spans = place_hunks(file.bytes(), hunks, &mut self.search)?;
+        let added: usize = hunks.iter().map(|hunk| hunk.new.len()).sum();
         self.result
             .charge(file.bytes().len().saturating_add(added))?;
         Ok(File::new(splice(file.bytes(), &spans)?, mode))
+    }
+
+    fn binary(
+        &mut self,
+        from: &RepoPath,
+        file: &File,
+        binary: &BinaryDiff,
+    ) -> Result<Arc<[u8]>, PatchError> {
+        if !binary.old.names(file.bytes()) {
+            return Err(other_blob(from, &binary.old));
+        }
+        let contradiction = || {
+            PatchError::syntax("the binary data does not make what its `index` line names")
+                .with_hint("make the diff again with `git diff --binary`, and keep it as it is")
+        };
+        let result = match &binary.data {
+            BinaryData::Literal(bytes) => {
+                self.result.charge(bytes.len())?;
+                Arc::clone(bytes)
+            }
+            BinaryData::Delta(bytes) => {
+                let delta = Delta::parse(bytes).ok_or_else(contradiction)?;
+                self.result.charge(delta.result)?;
+                Arc::from(delta.apply(file.bytes()).ok_or_else(contradiction)?)
+            }
+        };
+        if binary.new.names(&result) {
+            Ok(result)
+        } else {
+            Err(contradiction())
+        }
     }
 
     /// The original file at `path`, as the patch expects it.
@@ -185,18 +252,11 @@ impl<'a> Placing<'a> {
                 "name a file that exists",
             );
         }
-        let mut namesakes = Vec::new();
-        find_namesakes(self.repo.root(), "", path.name(), &mut namesakes);
-        let hint = if namesakes.is_empty() {
-            "name a file that exists, or create it".to_owned()
-        } else {
-            format!("files of this name: `{}`", namesakes.join("`, `"))
-        };
         refuse(
             PatchErrorKind::Missing,
             path,
             format!("`{path}` does not exist"),
-            hint,
+            "name a file that exists, or create it",
         )
     }
 
@@ -280,26 +340,14 @@ fn other_content(file: &File, expected: &[u8]) -> PatchError {
     } else {
         near_miss::explain(file.bytes(), expected, b"")
     };
-    match near {
-        Some((line, hint)) => error.with_lines(vec![line]).with_hint(hint),
-        None => error.with_hint("a deletion has to show every line of the file"),
-    }
+    error.with_near(near, "a deletion has to show every line of the file")
 }
 
-/// At most this many files of the same name are named.
-const MAX_NAMESAKES: usize = 3;
-
-fn find_namesakes(folder: &Directory, prefix: &str, name: &str, found: &mut Vec<String>) {
-    for (entry, child) in folder.entries() {
-        if found.len() >= MAX_NAMESAKES {
-            return;
-        }
-        match child {
-            Child::File(_) if **entry == *name => found.push(format!("{prefix}{entry}")),
-            Child::File(_) => {}
-            Child::Directory(inner) => {
-                find_namesakes(inner, &format!("{prefix}{entry}/"), name, found);
-            }
-        }
-    }
+fn other_blob(path: &RepoPath, id: &BlobId) -> PatchError {
+    refuse(
+        PatchErrorKind::Stale,
+        path,
+        format!("`{path}` is not as the binary diff expects it: its content is not blob {id}"),
+        "make the diff again from the present file",
+    )
 }

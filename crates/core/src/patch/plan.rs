@@ -7,6 +7,9 @@
 //!
 //! The order of checks: counts, unsupported modes, paths, overlaps, then per operation
 //! existence, base digest, placement.
+//!
+//! A plan remembers where a moved or copied file comes from, as the patch states it, so
+//! that it can be shown and counted as what it is. It plays no part in what is written.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +20,7 @@ use super::error::ordinal;
 use super::line_diff::{DiffBudget, common_lines, split_lines};
 use super::place_operation::Placing;
 use super::splice::unproved;
-use super::{Action, Operation, Patch, PatchError, PatchErrorKind, claims};
+use super::{Action, Operation, Patch, PatchError, PatchErrorKind, claims, look_elsewhere};
 use crate::repo::{File, FileMode, InsertError, Repo, RepoPath};
 
 /// The most operations of one patch.
@@ -34,13 +37,120 @@ pub struct Change {
     pub before: Option<File>,
     /// The file after; `None` if it is taken away.
     pub after: Option<File>,
+    /// The file that a created one was made from, if the patch moves or copies one.
+    pub source: Option<Source>,
+    /// Lines of the result that the original lacks. As `git diff --numstat` counts them,
+    /// binary files by their newlines; compared with the source if there is one.
+    pub lines_added: u64,
+    /// Lines of the original that the result lacks.
+    pub lines_removed: u64,
+}
+
+/// The file that a created one was made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A file that goes away.
+    Renamed(RepoPath, File),
+    /// A file that stays, changed or not.
+    Copied(RepoPath, File),
+}
+
+impl Source {
+    /// The path and the file.
+    #[must_use]
+    pub const fn file(&self) -> (&RepoPath, &File) {
+        match self {
+            Self::Renamed(path, file) | Self::Copied(path, file) => (path, file),
+        }
+    }
+}
+
+/// What happens to the file of a [`Change`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeStatus {
+    /// It is new.
+    Created,
+    /// Its content changes, and its mode perhaps.
+    Modified,
+    /// Only its mode changes.
+    ModeChanged,
+    /// It is gone.
+    Deleted,
+    /// It was another file, which is gone.
+    Renamed,
+    /// It was made from another file, which stays.
+    Copied,
+}
+
+impl ChangeStatus {
+    /// The stable name, in kebab case.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::ModeChanged => "mode-changed",
+            Self::Deleted => "deleted",
+            Self::Renamed => "renamed",
+            Self::Copied => "copied",
+        }
+    }
+}
+
+impl Change {
+    /// A change without a source, its lines counted within `budget`.
+    pub(super) fn new(
+        path: RepoPath,
+        before: Option<File>,
+        after: Option<File>,
+        source: Option<Source>,
+        budget: &mut DiffBudget,
+    ) -> Self {
+        let old = match &source {
+            Some(source) => Some(source.file().1),
+            None => before.as_ref(),
+        };
+        let (lines_added, lines_removed) = count(old, after.as_ref(), budget);
+        Self {
+            path,
+            before,
+            after,
+            source,
+            lines_added,
+            lines_removed,
+        }
+    }
+
+    /// What happens to the file.
+    #[must_use]
+    pub fn status(&self) -> ChangeStatus {
+        match (&self.before, &self.after, &self.source) {
+            (None, _, Some(Source::Renamed(..))) => ChangeStatus::Renamed,
+            (None, _, Some(Source::Copied(..))) => ChangeStatus::Copied,
+            (None, _, None) => ChangeStatus::Created,
+            (Some(_), None, _) => ChangeStatus::Deleted,
+            (Some(before), Some(after), _) if before.bytes() == after.bytes() => {
+                ChangeStatus::ModeChanged
+            }
+            (Some(_), Some(_), _) => ChangeStatus::Modified,
+        }
+    }
+
+    /// Whether either side holds a NUL byte, by which git takes a file for binary.
+    #[must_use]
+    pub fn is_binary(&self) -> bool {
+        let source = self.source.as_ref().map(|source| source.file().1);
+        [self.before.as_ref(), self.after.as_ref(), source]
+            .into_iter()
+            .flatten()
+            .any(|file| memchr::memchr(0, file.bytes()).is_some())
+    }
 }
 
 /// How much a plan changes.
 ///
-/// Lines are counted as `git diff --numstat` counts them, binary files by their newlines.
-/// A moved file counts as taken away and created. For contrived files the counts are an
-/// upper bound.
+/// The sum over the plan's changes; a moved file counts as two files, but its lines are
+/// compared with those of its source. For contrived files the counts are an upper bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiffStat {
     /// Files created, changed or taken away.
@@ -133,29 +243,49 @@ impl Plan {
 pub fn plan(repo: &Repo, patch: &Patch) -> Result<Plan, PatchError> {
     check_shape(patch)?;
     claims::check(repo, patch)?;
-    let results = Placing::new(repo, patch).place_all()?;
-    let changes: Vec<Change> = results
-        .into_iter()
-        .map(|(path, (operation, after))| {
-            let before = repo.get(&path).cloned();
-            if before == after {
-                return Err(PatchError::new(
-                    PatchErrorKind::NoChange,
-                    format!("`{path}` would be the same as before"),
-                )
-                .with_path(&path)
-                .with_operation(ordinal(operation))
-                .with_hint("leave the file out of the patch"));
-            }
-            Ok(Change {
-                path,
-                before,
-                after,
-            })
+    let results = Placing::new(repo, patch)
+        .place_all()
+        .map_err(|error| look_elsewhere(error, patch, repo))?;
+    let mut budget = DiffBudget::new();
+    let mut changes: Vec<Change> = Vec::with_capacity(results.len());
+    for (path, (operation, after)) in &results {
+        let before = repo.get(path).cloned();
+        if before == *after {
+            return Err(PatchError::new(
+                PatchErrorKind::NoChange,
+                format!("`{path}` would be the same as before"),
+            )
+            .with_path(path)
+            .with_operation(ordinal(*operation))
+            .with_hint("leave the file out of the patch"));
+        }
+        let source = match before {
+            None => source(repo, patch, *operation, &results),
+            Some(_) => None,
+        };
+        changes.push(Change::new(
+            path.clone(),
+            before,
+            after.clone(),
+            source,
+            &mut budget,
+        ));
+    }
+    // The lines of a moved file are counted where it went.
+    let moved: Vec<RepoPath> = changes
+        .iter()
+        .filter_map(|change| match &change.source {
+            Some(Source::Renamed(from, _)) => Some(from.clone()),
+            Some(Source::Copied(..)) | None => None,
         })
-        .collect::<Result<_, _>>()?;
+        .collect();
+    for change in &mut changes {
+        if change.after.is_none() && moved.contains(&change.path) {
+            change.lines_removed = 0;
+        }
+    }
     let plan = Plan {
-        stat: count(&changes),
+        stat: sum(&changes),
         changes,
     };
     let result = plan.applied_to(repo)?;
@@ -163,14 +293,22 @@ pub fn plan(repo: &Repo, patch: &Patch) -> Result<Plan, PatchError> {
     Ok(plan)
 }
 
+/// What the file that an operation creates was made from. A name that is taken again, or a
+/// copy of what goes away, is shown as two changes.
+fn source(repo: &Repo, patch: &Patch, operation: usize, results: &Results) -> Option<Source> {
+    let operation = patch.operations.get(operation)?;
+    operation.written()?;
+    let from = operation.read().filter(|from| **from != operation.path)?;
+    let file = repo.get(from)?.clone();
+    let stays = results.get(from).is_none_or(|(_, after)| after.is_some());
+    match (operation.removed().is_some(), stays) {
+        (true, false) => Some(Source::Renamed(from.clone(), file)),
+        (false, true) => Some(Source::Copied(from.clone(), file)),
+        (true, true) | (false, false) => None,
+    }
+}
+
 fn check_shape(patch: &Patch) -> Result<(), PatchError> {
-    let hunks = |operation: &Operation| match &operation.action {
-        Action::Diff(diff) => diff.hunks.len(),
-        Action::Create { .. }
-        | Action::Replace { .. }
-        | Action::Delete { .. }
-        | Action::Edit(_) => 0,
-    };
     if patch.operations.is_empty() {
         return Err(PatchError::syntax("the patch asks for nothing")
             .with_hint("a patch has to ask for at least one change"));
@@ -178,12 +316,14 @@ fn check_shape(patch: &Patch) -> Result<(), PatchError> {
     let total = patch
         .operations
         .iter()
-        .map(hunks)
+        .map(Operation::places)
         .fold(0, usize::saturating_add);
     if patch.operations.len() > MAX_OPERATIONS || total > MAX_HUNKS {
         return Err(PatchError::new(
             PatchErrorKind::Budget,
-            format!("the patch has more than {MAX_OPERATIONS} operations or {MAX_HUNKS} hunks"),
+            format!(
+                "the patch has more than {MAX_OPERATIONS} operations or {MAX_HUNKS} places to find"
+            ),
         )
         .with_hint("split the patch"));
     }
@@ -192,7 +332,9 @@ fn check_shape(patch: &Patch) -> Result<(), PatchError> {
             Action::Create { mode, .. } => [Some(*mode), None],
             Action::Delete { mode, .. } => [*mode, None],
             Action::Diff(diff) => [diff.old_mode, diff.new_mode],
-            Action::Replace { .. } | Action::Edit(_) => [None, None],
+            Action::Replace { .. } | Action::Edit(_) | Action::Insert(_) | Action::Update(_) => {
+                [None, None]
+            }
         };
         if stated.contains(&Some(FileMode::Symlink)) {
             return Err(PatchError::new(
@@ -213,31 +355,39 @@ pub(super) fn not_a_file(path: &RepoPath, error: &InsertError) -> PatchError {
         .with_hint("choose a path whose parents are folders and which is none itself")
 }
 
-fn count(changes: &[Change]) -> DiffStat {
-    let mut budget = DiffBudget::new();
-    let mut stat = DiffStat::default();
+/// Lines that only the new file has, and lines that only the old one has.
+fn count(old: Option<&File>, new: Option<&File>, budget: &mut DiffBudget) -> (u64, u64) {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let lines = |file: Option<&File>| file.map_or(0, |file| count_lines(file.bytes()));
+    let common: usize = match (old, new) {
+        (Some(old), Some(new)) if old.bytes() == new.bytes() => return (0, 0),
+        (Some(old), Some(new)) => {
+            common_lines(&split_lines(old.bytes()), &split_lines(new.bytes()), budget)
+                .iter()
+                .map(|run| run.len)
+                .sum()
+        }
+        (None, _) | (_, None) => 0,
+    };
+    (
+        number(lines(new).saturating_sub(common)),
+        number(lines(old).saturating_sub(common)),
+    )
+}
+
+fn count_lines(bytes: &[u8]) -> usize {
+    let open = !bytes.is_empty() && !bytes.ends_with(b"\n");
+    memchr::memchr_iter(b'\n', bytes)
+        .count()
+        .saturating_add(usize::from(open))
+}
+
+fn sum(changes: &[Change]) -> DiffStat {
+    let mut stat = DiffStat::default();
     for change in changes {
-        let lines = |file: &Option<File>| {
-            file.as_ref()
-                .map_or(0, |file| split_lines(file.bytes()).len())
-        };
-        let common: usize = match (&change.before, &change.after) {
-            (Some(before), Some(after)) => common_lines(
-                &split_lines(before.bytes()),
-                &split_lines(after.bytes()),
-                &mut budget,
-            )
-            .iter()
-            .map(|run| run.len)
-            .sum(),
-            (None, _) | (_, None) => 0,
-        };
         stat.files = stat.files.saturating_add(1);
-        let removed = lines(&change.before).saturating_sub(common);
-        let added = lines(&change.after).saturating_sub(common);
-        stat.lines_removed = stat.lines_removed.saturating_add(number(removed));
-        stat.lines_added = stat.lines_added.saturating_add(number(added));
+        stat.lines_added = stat.lines_added.saturating_add(change.lines_added);
+        stat.lines_removed = stat.lines_removed.saturating_add(change.lines_removed);
     }
     stat
 }

@@ -1,127 +1,247 @@
 //! Writing changes as a unified diff that `git apply` and this crate's parser accept.
 //!
-//! Three lines of context; `a/` and `b/` prefixes; no `index` lines, since the ids of git
-//! depend on the repository's hash. A file with a NUL byte on either side is only named
-//! (`Binary files … differ`), which no tool can apply. Renames are not sought: a moved
-//! file is shown as deleted and created.
+//! Three lines of context; `a/` and `b/` prefixes; no `index` lines for text, since the ids
+//! of git depend on the repository's hash. A file with a NUL byte on either side is written
+//! as git's binary hunks, forth and back, with the SHA-1 ids that git asks for. A plan's
+//! moved and copied files are shown as such; between two trees only files that move
+//! unchanged are recognised.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::ops::Range;
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
 use super::line_diff::{DiffBudget, Match, common_lines, split_lines};
-use super::plan::{Change, Plan};
+use super::plan::{Change, Plan, Source};
 use super::quoted_name::write_name;
+use super::{BlobId, base85, delta};
 use crate::repo::{File, FileMode, Repo, RepoPath};
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
+/// Bytes of one line of binary data.
+const BINARY_LINE: usize = 52;
 
 /// The changes of a plan as a unified diff.
 #[must_use]
 pub fn render_plan(plan: &Plan) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut budget = DiffBudget::new();
-    for Change {
-        path,
-        before,
-        after,
-    } in plan.changes()
-    {
-        write_file(&mut out, path, before.as_ref(), after.as_ref(), &mut budget);
-    }
-    out
+    render(plan.changes())
 }
 
 /// What turns `before` into `after`, as a unified diff; empty if they are equal.
 #[must_use]
 pub fn render_diff(before: &Repo, after: &Repo) -> Vec<u8> {
-    let mut out = Vec::new();
     let mut budget = DiffBudget::new();
     let paths: BTreeSet<RepoPath> = before.changed_paths(after).into_iter().collect();
-    for path in paths {
-        write_file(
-            &mut out,
-            &path,
-            before.get(&path),
-            after.get(&path),
+    let mut gone: BTreeMap<&[u8], Vec<(&RepoPath, &File)>> = BTreeMap::new();
+    for path in &paths {
+        if let (Some(file), None) = (before.get(path), after.get(path))
+            && file.mode() != FileMode::Symlink
+            && !file.bytes().is_empty()
+        {
+            gone.entry(file.bytes()).or_default().push((path, file));
+        }
+    }
+    let mut changes = Vec::with_capacity(paths.len());
+    for path in &paths {
+        let (old, new) = (before.get(path), after.get(path));
+        let source = match (old, new) {
+            (None, Some(new)) if new.mode() != FileMode::Symlink => gone
+                .get_mut(new.bytes())
+                .filter(|same| !same.is_empty())
+                .map(|same| same.remove(0))
+                .map(|(path, file)| Source::Renamed(path.clone(), file.clone())),
+            (_, _) => None,
+        };
+        changes.push(Change::new(
+            path.clone(),
+            old.cloned(),
+            new.cloned(),
+            source,
             &mut budget,
-        );
+        ));
+    }
+    render(&changes)
+}
+
+fn render(changes: &[Change]) -> Vec<u8> {
+    let moved: BTreeSet<&RepoPath> = changes
+        .iter()
+        .filter_map(|change| match &change.source {
+            Some(Source::Renamed(from, _)) => Some(from),
+            Some(Source::Copied(..)) | None => None,
+        })
+        .collect();
+    let mut out = Vec::new();
+    let mut budget = DiffBudget::new();
+    for change in changes {
+        let (path, before, after) = (&change.path, change.before.as_ref(), change.after.as_ref());
+        let link = |file: &File| file.mode() == FileMode::Symlink;
+        match (before, after, &change.source) {
+            // Shown where it went.
+            (Some(_), None, _) if moved.contains(path) => {}
+            // Between a file and a link git shows a deletion and a creation.
+            (Some(old), Some(new), _) if link(old) != link(new) => {
+                let whole = |old, new| Section::new(path, path, old, new, None);
+                whole(before, None).write(&mut out, &mut budget);
+                whole(None, after).write(&mut out, &mut budget);
+            }
+            (_, _, Some(source)) => {
+                let (from, file) = source.file();
+                Section::new(from, path, Some(file), after, Some(source))
+                    .write(&mut out, &mut budget);
+            }
+            (_, _, None) => {
+                Section::new(path, path, before, after, None).write(&mut out, &mut budget);
+            }
+        }
     }
     out
 }
 
-fn write_file(
-    out: &mut Vec<u8>,
-    path: &RepoPath,
-    before: Option<&File>,
-    after: Option<&File>,
-    budget: &mut DiffBudget,
-) {
-    let link = |file: &File| file.mode() == FileMode::Symlink;
-    match (before, after) {
-        // Between a file and a link git shows a deletion and a creation.
-        (Some(old), Some(new)) if link(old) != link(new) => {
-            write_file(out, path, before, None, budget);
-            write_file(out, path, None, after, budget);
+/// One file section of the diff.
+struct Section<'a> {
+    old_name: &'a str,
+    new_name: &'a str,
+    old: Option<&'a File>,
+    new: Option<&'a File>,
+    source: Option<&'a Source>,
+}
+
+impl<'a> Section<'a> {
+    fn new(
+        old_path: &'a RepoPath,
+        new_path: &'a RepoPath,
+        old: Option<&'a File>,
+        new: Option<&'a File>,
+        source: Option<&'a Source>,
+    ) -> Self {
+        Self {
+            old_name: old_path.as_str(),
+            new_name: new_path.as_str(),
+            old,
+            new,
+            source,
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>, budget: &mut DiffBudget) {
+        push(out, "diff --git ");
+        write_name(out, "a/", self.old_name);
+        out.push(b' ');
+        write_name(out, "b/", self.new_name);
+        out.push(b'\n');
+        let mode = |file: &File| file.mode().as_git();
+        match (self.old, self.new) {
+            (None, Some(new)) => push(out, &format!("new file mode {}\n", mode(new))),
+            (Some(old), None) => push(out, &format!("deleted file mode {}\n", mode(old))),
+            (Some(old), Some(new)) if mode(old) != mode(new) => {
+                push(
+                    out,
+                    &format!("old mode {}\nnew mode {}\n", mode(old), mode(new)),
+                );
+            }
+            (_, _) => {}
+        }
+        let (old, new) = (
+            self.old.map_or(&[][..], File::bytes),
+            self.new.map_or(&[][..], File::bytes),
+        );
+        let verb = match self.source {
+            Some(Source::Renamed(..)) => Some("rename"),
+            Some(Source::Copied(..)) => Some("copy"),
+            None => None,
+        };
+        if let Some(verb) = verb {
+            if old == new {
+                push(out, "similarity index 100%\n");
+            }
+            for (direction, name) in [("from", self.old_name), ("to", self.new_name)] {
+                push(out, &format!("{verb} {direction} "));
+                write_name(out, "", name);
+                out.push(b'\n');
+            }
+        }
+        if old == new {
             return;
         }
-        (_, _) => {}
-    }
-    let name = path.as_str();
-    out.extend_from_slice(b"diff --git ");
-    write_name(out, "a/", name);
-    out.push(b' ');
-    write_name(out, "b/", name);
-    out.push(b'\n');
-    let mode = |file: &File| file.mode().as_git();
-    match (before, after) {
-        (None, Some(new)) => push(out, &format!("new file mode {}\n", mode(new))),
-        (Some(old), None) => push(out, &format!("deleted file mode {}\n", mode(old))),
-        (Some(old), Some(new)) if mode(old) != mode(new) => {
-            push(
-                out,
-                &format!("old mode {}\nnew mode {}\n", mode(old), mode(new)),
-            );
+        let binary = |bytes: &[u8]| memchr::memchr(0, bytes).is_some();
+        if binary(old) || binary(new) {
+            self.write_binary(out, old, new);
+            return;
         }
-        (_, _) => {}
-    }
-    let (old, new) = (
-        before.map_or(&[][..], File::bytes),
-        after.map_or(&[][..], File::bytes),
-    );
-    if old == new {
-        return;
-    }
-    let binary = |bytes: &[u8]| memchr::memchr(0, bytes).is_some();
-    if binary(old) || binary(new) {
-        out.extend_from_slice(b"Binary files ");
-        write_side(out, "a/", name, before);
-        out.extend_from_slice(b" and ");
-        write_side(out, "b/", name, after);
-        out.extend_from_slice(b" differ\n");
-        return;
-    }
-    for (key, prefix, file) in [("--- ", "a/", before), ("+++ ", "b/", after)] {
-        push(out, key);
-        write_side(out, prefix, name, file);
-        // As git does, so that a name with a space is not taken for a name and a date.
-        if file.is_some() && name.contains(' ') {
-            out.push(b'\t');
+        let sides = [
+            ("--- ", "a/", self.old_name, self.old),
+            ("+++ ", "b/", self.new_name, self.new),
+        ];
+        for (key, prefix, name, file) in sides {
+            push(out, key);
+            match file {
+                Some(_) => write_name(out, prefix, name),
+                None => push(out, "/dev/null"),
+            }
+            // As git does, so that a name with a space is not taken for a name and a date.
+            if file.is_some() && name.contains(' ') {
+                out.push(b'\t');
+            }
+            out.push(b'\n');
         }
+        write_hunks(out, &split_lines(old), &split_lines(new), budget);
+    }
+
+    fn write_binary(&self, out: &mut Vec<u8>, old: &[u8], new: &[u8]) {
+        let id = |file: Option<&File>| match file {
+            Some(file) => BlobId::sha1_of(file.bytes()),
+            None => BlobId::Sha1([0; 20]),
+        };
+        push(out, &format!("index {}..{}", id(self.old), id(self.new)));
+        match (self.old, self.new) {
+            (Some(old), Some(new)) if old.mode() == new.mode() => {
+                push(out, &format!(" {}", new.mode().as_git()));
+            }
+            (_, _) => {}
+        }
+        push(out, "\nGIT binary patch\n");
+        write_binary_hunk(out, old, new);
+        write_binary_hunk(out, new, old);
+    }
+}
+
+/// The shorter of the whole content and a delta.
+fn write_binary_hunk(out: &mut Vec<u8>, from: &[u8], to: &[u8]) {
+    let literal = deflate(to);
+    let delta = delta::between(from, to);
+    let packed_delta = deflate(&delta);
+    let use_delta = !from.is_empty() && !to.is_empty() && packed_delta.len() < literal.len();
+    let (header, packed) = if use_delta {
+        (format!("delta {}\n", delta.len()), packed_delta)
+    } else {
+        (format!("literal {}\n", to.len()), literal)
+    };
+    push(out, &header);
+    for line in packed.chunks(BINARY_LINE) {
+        let length = u8::try_from(line.len()).unwrap_or(0);
+        out.push(match length {
+            0..=26 => b'A'.saturating_add(length.saturating_sub(1)),
+            _ => b'a'.saturating_add(length.saturating_sub(27)),
+        });
+        base85::encode(line, out);
         out.push(b'\n');
     }
-    write_hunks(out, &split_lines(old), &split_lines(new), budget);
+    out.push(b'\n');
+}
+
+fn deflate(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    // Writing to memory does not fail.
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default()
 }
 
 fn push(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
-}
-
-fn write_side(out: &mut Vec<u8>, prefix: &str, name: &str, file: Option<&File>) {
-    match file {
-        Some(_) => write_name(out, prefix, name),
-        None => push(out, "/dev/null"),
-    }
 }
 
 /// Lines that were replaced by other lines; one side may be empty.
@@ -238,7 +358,14 @@ mod tests {
         let text = String::from_utf8(render_diff(&before, &after)).unwrap();
         let expected = "\
 diff --git a/bin b/bin
-Binary files a/bin and b/bin differ
+index daa8f618e0690a8d31f6b1f9d29a5dee879911c1..10f50c4d4bd377007eaba60150cf5a6569eac0d1 100644
+GIT binary patch
+literal 2
+Jc${NM0ssJH0Am0E
+
+literal 2
+Jc${NM1ONbI0Ac_D
+
 diff --git \"a/caf\\303\\251\" \"b/caf\\303\\251\"
 --- \"a/caf\\303\\251\"
 +++ \"b/caf\\303\\251\"

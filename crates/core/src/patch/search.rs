@@ -84,6 +84,26 @@ pub(super) fn at_line_starts(text: &[u8], needle: &[u8], limit: usize) -> Vec<us
     found
 }
 
+/// The offsets of the first `limit` places, from the line start `from` on, where the whole
+/// lines `lines` stand: each ends in LF, but the last line of `text` may lack it.
+pub(super) fn lines_in_text(text: &[u8], from: usize, lines: &[u8], limit: usize) -> Vec<usize> {
+    let rest = text.get(from..).unwrap_or_default();
+    let mut found: Vec<usize> = at_line_starts(rest, lines, limit)
+        .into_iter()
+        .map(|at| from.saturating_add(at))
+        .collect();
+    let open = lines.strip_suffix(b"\n").filter(|lines| !lines.is_empty());
+    if let Some(open) = open
+        && !rest.ends_with(b"\n")
+        && found.len() < limit
+        && let Some(before) = rest.strip_suffix(open)
+        && (before.is_empty() || before.ends_with(b"\n"))
+    {
+        found.push(from.saturating_add(before.len()));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +120,16 @@ mod tests {
     fn only_whole_lines_are_found() {
         assert_eq!(at_line_starts(b"a\nba\na\n", b"a\n", 9), [0, 5]);
         assert_eq!(at_line_starts(b"a\na\na\n", b"a\na\n", 9), [0, 2]);
+    }
+
+    #[test]
+    fn the_last_line_may_be_open() {
+        assert_eq!(lines_in_text(b"a\nb\na", 0, b"a\n", 9), [0, 4]);
+        assert_eq!(lines_in_text(b"a\nb\na", 2, b"a\n", 9), [4]);
+        assert_eq!(lines_in_text(b"a\nba", 0, b"a\n", 9), [0]);
+        assert_eq!(lines_in_text(b"a\n", 0, b"a\n\n", 9), [0_usize; 0]);
+        assert_eq!(lines_in_text(b"a\n", 2, b"\n", 9), [0_usize; 0]);
+        assert_eq!(lines_in_text(b"a\nb", 0, b"a\nb\n", 9), [0]);
     }
 
     #[test]

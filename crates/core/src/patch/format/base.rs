@@ -1,4 +1,8 @@
-//! What the JSON formats share: paths, the `base` object, counting operations.
+//! What the formats share: paths, conditions on the files' bytes, counting operations.
+//!
+//! JSON formats state the digests of the files that they were made for in a `base` object,
+//! text formats in lines `base: sha256:<hex> <path>` outside of everything that they
+//! change.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,6 +53,55 @@ impl Bases {
             .into_iter()
             .map(|(path, digest)| Ok((denied_unless_valid(&path)?, digest)))
             .collect()
+    }
+}
+
+/// Conditions that a text format states line by line.
+#[derive(Default)]
+pub(super) struct BaseLines(Vec<(String, Digest)>);
+
+impl BaseLines {
+    /// Takes `text` in, which is what follows the key of a base line `line`.
+    pub(super) fn push(&mut self, text: &[u8], line: u32) -> Result<(), PatchError> {
+        let malformed = || {
+            PatchError::syntax(format!(
+                "line {line} of the patch is not `sha256:<64 hexadecimal digits> <path>`"
+            ))
+            .with_hint("state the SHA-256 of the file's bytes, or leave the line out")
+        };
+        let text = std::str::from_utf8(text).map_err(|_| malformed())?;
+        let (digest, path) = text.split_once(' ').ok_or_else(malformed)?;
+        if !digest.starts_with("sha256:") {
+            return Err(malformed());
+        }
+        let digest = digest.parse().map_err(|_| malformed())?;
+        if self.0.iter().any(|(known, _)| known == path) {
+            return Err(PatchError::syntax(format!(
+                "line {line} of the patch states the base of `{}` again",
+                path.escape_debug()
+            ))
+            .with_hint("state the base of a file once"));
+        }
+        if self.0.len() >= MAX_OPERATIONS {
+            return Err(PatchError::new(
+                PatchErrorKind::Budget,
+                format!("the patch states more than {MAX_OPERATIONS} bases"),
+            )
+            .with_hint("split the patch"));
+        }
+        self.0.push((path.to_owned(), digest));
+        Ok(())
+    }
+
+    /// What follows the key if `line` is a base line in prose.
+    pub(super) fn in_prose(line: &[u8]) -> Option<&[u8]> {
+        let rest = line.strip_prefix(b"base: ")?;
+        rest.starts_with(b"sha256:").then_some(rest)
+    }
+
+    /// Validates the paths.
+    pub(super) fn resolve(self) -> Result<BTreeMap<RepoPath, Digest>, PatchError> {
+        Bases(self.0).resolve()
     }
 }
 

@@ -3,13 +3,13 @@
 //! Detection never guesses: a text that could be in two formats, or in none, is refused
 //! with the reason. Naming the format is always possible.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{search_replace, unified_diff, whole_file};
+use super::{apply_patch, edit_block, search_replace, unified_diff, whole_file};
 use crate::patch::{Patch, PatchError, PatchErrorKind};
 use crate::quantity::ByteSize;
 
@@ -19,18 +19,30 @@ pub(crate) const MAX_PATCH_BYTES: usize = 64 << 20;
 /// A format of patches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// JSON: `{"edits": [{"path", "old", "new", "replace_all"?}], "base"?}`.
+    /// JSON: `{"edits": [{"path", "old", "new", "replace_all"?}], "base"?}`, one such edit
+    /// alone, `{"path", "insert_line", "new"}`, or the arguments of common editor tools.
     SearchReplace,
     /// JSON: `{"files": [{"path", "op": "create"|"replace"|"delete", "content" or
     /// "content_b64"}], "base"?}`.
     WholeFile,
-    /// A unified diff as `git diff` writes it, with `a/` and `b/` prefixes.
+    /// SEARCH/REPLACE blocks between fences, each after its path.
+    EditBlock,
+    /// The `*** Begin Patch` envelope.
+    ApplyPatch,
+    /// A unified diff as `git diff` writes it, with `a/` and `b/` prefixes, git's extended
+    /// headers and binary hunks.
     UnifiedDiff,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 3] = [Self::SearchReplace, Self::WholeFile, Self::UnifiedDiff];
+    pub const ALL: [Self; 5] = [
+        Self::SearchReplace,
+        Self::WholeFile,
+        Self::EditBlock,
+        Self::ApplyPatch,
+        Self::UnifiedDiff,
+    ];
 
     /// The name, as flags and files write it.
     #[must_use]
@@ -38,6 +50,8 @@ impl Format {
         match self {
             Self::SearchReplace => "search-replace",
             Self::WholeFile => "whole-file",
+            Self::EditBlock => "edit-block",
+            Self::ApplyPatch => "apply-patch",
             Self::UnifiedDiff => "unified-diff",
         }
     }
@@ -51,7 +65,7 @@ impl fmt::Display for Format {
 
 /// The text names no format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a patch format (search-replace, whole-file, unified-diff)", text.escape_debug())]
+#[error("`{}` is not a patch format (search-replace, whole-file, edit-block, apply-patch, unified-diff)", text.escape_debug())]
 pub struct ParseFormatError {
     /// The text as given.
     pub text: String,
@@ -83,6 +97,8 @@ pub fn parse(format: Format, bytes: &[u8]) -> Result<Patch, PatchError> {
     match format {
         Format::SearchReplace => search_replace::parse(bytes),
         Format::WholeFile => whole_file::parse(bytes),
+        Format::EditBlock => edit_block::parse(bytes),
+        Format::ApplyPatch => apply_patch::parse(bytes),
         Format::UnifiedDiff => unified_diff::parse(bytes),
     }
 }
@@ -99,75 +115,69 @@ fn check_size(bytes: &[u8]) -> Result<(), PatchError> {
     .with_hint("send smaller patches, or only the changed parts of large files"))
 }
 
-#[derive(Deserialize)]
-struct Shape {
-    edits: Option<IgnoredAny>,
-    files: Option<IgnoredAny>,
-}
-
 /// Finds the format of `bytes`.
 ///
-/// JSON is told by its key `edits` or `files`, a diff by `diff --git` or the pair of
-/// `---` and `+++` lines.
+/// An apply-patch envelope is told by its first line, JSON by its keys, edit blocks by a
+/// `<<<<<<< SEARCH` line, a diff by `diff --git` or the pair of `---` and `+++` lines.
 ///
 /// # Errors
-/// `syntax` when no format or more than one fits, `unsupported` when the text is in a
-/// known format that is not offered.
+/// `syntax` when no format or more than one fits.
 pub fn detect(bytes: &[u8]) -> Result<Format, PatchError> {
     check_size(bytes)?;
-    let text = bytes.trim_ascii_start();
-    if text.starts_with(b"{") {
-        return detect_json(text);
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return detect_json(bytes);
     }
-    let diff = unified_diff::looks_like(bytes);
-    let foreign = foreign_marker(bytes);
-    match (diff, foreign) {
-        (true, None) => Ok(Format::UnifiedDiff),
-        (true, Some(name)) => Err(PatchError::syntax(format!(
-            "the text looks like a unified diff and like {name}"
-        ))
-        .with_hint("name the format of the patch instead of leaving it to detection")),
-        (false, Some(name)) => Err(PatchError::new(
-            PatchErrorKind::Unsupported,
-            format!("the text looks like {name}, which is not supported"),
-        )
-        .with_hint("send a unified diff, or JSON with `edits` or `files`")),
-        (false, None) => Err(PatchError::syntax(
-            "the text is in no known patch format: it is no JSON object and has no file header of a diff",
+    if apply_patch::looks_like(bytes) {
+        return Ok(Format::ApplyPatch);
+    }
+    let line = |wanted: &[u8]| {
+        bytes
+            .split(|byte| *byte == b'\n')
+            .any(|line| line.strip_suffix(b"\r").unwrap_or(line) == wanted)
+    };
+    let found: Vec<Format> = [
+        (Format::EditBlock, line(edit_block::SEARCH)),
+        (Format::ApplyPatch, line(apply_patch::BEGIN)),
+        (Format::UnifiedDiff, unified_diff::looks_like(bytes)),
+    ]
+    .into_iter()
+    .filter_map(|(format, fits)| fits.then_some(format))
+    .collect();
+    match found.as_slice() {
+        [only] => Ok(*only),
+        [] => Err(PatchError::syntax(
+            "the text is in no known patch format: no JSON object, no `*** Begin Patch`, no `<<<<<<< SEARCH`, no file header of a diff",
         )
         .with_hint(
-            "send a unified diff with `--- a/…` and `+++ b/…` lines, or JSON with `edits` or `files`",
+            "send a unified diff with `--- a/…` and `+++ b/…` lines, edit blocks, or JSON with `edits` or `files`",
         )),
+        [first, second, ..] => Err(PatchError::syntax(format!(
+            "the text looks like {first} and like {second}"
+        ))
+        .with_hint("name the format of the patch instead of leaving it to detection")),
     }
 }
 
-fn detect_json(text: &[u8]) -> Result<Format, PatchError> {
-    let shape: Shape = serde_json::from_slice(text)
-        .map_err(|error| PatchError::syntax(format!("the patch is not valid JSON: {error}")))?;
-    let hint = "an object with `edits` is search-replace, one with `files` is whole-file";
-    match (shape.edits, shape.files) {
-        (Some(_), None) => Ok(Format::SearchReplace),
-        (None, Some(_)) => Ok(Format::WholeFile),
-        (Some(_), Some(_)) => {
-            Err(PatchError::syntax("the JSON patch has both `edits` and `files`").with_hint(hint))
-        }
-        (None, None) => Err(
+fn detect_json(bytes: &[u8]) -> Result<Format, PatchError> {
+    let keys: BTreeMap<String, IgnoredAny> = serde_json::from_slice(bytes).map_err(|error| {
+        PatchError::syntax(format!("the patch is not valid JSON: {error}"))
+            .with_hint("send one JSON object and nothing else")
+    })?;
+    let hint = "an object with `edits`, or with `path` and one edit, is search-replace, one with `files` is whole-file";
+    let edits = search_replace::KEYS
+        .iter()
+        .find(|key| keys.contains_key(**key));
+    match (edits, keys.contains_key("files")) {
+        (Some(_), false) => Ok(Format::SearchReplace),
+        (None, true) => Ok(Format::WholeFile),
+        (Some(key), true) => Err(PatchError::syntax(format!(
+            "the JSON patch has both `{key}` and `files`"
+        ))
+        .with_hint(hint)),
+        (None, false) => Err(
             PatchError::syntax("the JSON patch has neither `edits` nor `files`").with_hint(hint),
         ),
     }
-}
-
-fn foreign_marker(bytes: &[u8]) -> Option<&'static str> {
-    bytes.split(|byte| *byte == b'\n').find_map(|line| {
-        let line = line.trim_ascii();
-        if line == b"*** Begin Patch" {
-            Some("an apply-patch envelope")
-        } else if line == b"<<<<<<< SEARCH" {
-            Some("edit blocks")
-        } else {
-            None
-        }
-    })
 }
 
 #[cfg(test)]
@@ -201,6 +211,18 @@ mod tests {
             detect(b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n"),
             Ok(Format::UnifiedDiff)
         );
+        assert_eq!(
+            detect(br#"{"path": "a", "old_str": "x"}"#),
+            Ok(Format::SearchReplace)
+        );
+        assert_eq!(detect(b"a\n```\n<<<<<<< SEARCH\r\n"), Ok(Format::EditBlock));
+        for text in [
+            &b"*** Begin Patch\n--- a/x\n+++ b/x\n"[..],
+            b"\n <<'EOF'\n*** Begin Patch\n",
+            b"Here:\n*** Begin Patch\n",
+        ] {
+            assert_eq!(detect(text), Ok(Format::ApplyPatch));
+        }
     }
 
     #[test]
@@ -214,12 +236,12 @@ mod tests {
             PatchErrorKind::Syntax
         );
         assert_eq!(
-            kind(b"*** Begin Patch\n--- a/x\n+++ b/x\n*** End Patch\n"),
+            kind(b"--- a/x\n+++ b/x\n*** Begin Patch\n"),
             PatchErrorKind::Syntax
         );
         assert_eq!(
-            kind(b"*** Begin Patch\n*** End Patch\n"),
-            PatchErrorKind::Unsupported
+            kind(b"<<<<<<< SEARCH\n--- a/x\n+++ b/x\n"),
+            PatchErrorKind::Syntax
         );
     }
 

@@ -1,7 +1,10 @@
 //! The formats in which a patch arrives, and which of them a text is in.
 
+mod apply_patch;
 mod base;
 mod choice;
+mod edit_block;
+mod lines;
 mod search_replace;
 mod unified_diff;
 mod whole_file;

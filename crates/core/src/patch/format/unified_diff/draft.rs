@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use super::header::{GitNames, StatedMode};
-use super::section::{Extended, Name, Section};
-use crate::patch::{Hunk, PatchError};
+use super::section::{Binary, Extended, Name, Section};
+use crate::patch::delta::Delta;
+use crate::patch::{BinaryData, BinaryDiff, BlobId, Content, Expected, Hunk, PatchError};
 use crate::repo::FileMode;
 
 /// A name as written, and the prefix it has to start with.
@@ -30,14 +31,14 @@ pub(super) enum Change {
         mode: FileMode,
     },
     Delete {
-        expected: Arc<[u8]>,
+        expected: Expected,
         mode: Option<FileMode>,
     },
     Diff {
         source: Source,
         old_mode: Option<FileMode>,
         new_mode: Option<FileMode>,
-        hunks: Vec<Hunk>,
+        content: Content,
     },
 }
 
@@ -50,7 +51,8 @@ pub(super) struct Draft {
 }
 
 const LINK: &str = "links, submodules and folders cannot be changed by a patch";
-const BINARY: &str = "binary hunks are not supported";
+const NAMED: &str = "the diff only says that binary files differ, not how";
+const SHORT_IDS: &str = "a binary hunk needs an `index` line with both ids in full";
 const AGREE: &str = "the names in `diff --git`, `rename`, `---` and `+++` have to agree";
 
 /// Reads a section as one request.
@@ -60,6 +62,7 @@ pub(super) fn draft(section: Section<'_>) -> Result<Draft, PatchError> {
         PatchError::syntax(format!(
             "the file section at line {line} of the patch {what}"
         ))
+        .with_hint("write the section as `git diff` does")
     };
     let unsupported = unsupported(&section.extended);
     let extended = &section.extended;
@@ -93,10 +96,12 @@ fn unsupported(extended: &Extended) -> Option<&'static str> {
     ];
     if stated.contains(&Some(StatedMode::Other)) {
         Some(LINK)
-    } else if extended.binary {
-        Some(BINARY)
     } else {
-        None
+        match (&extended.binary, &extended.ids) {
+            (Some(Binary::Named), _) => Some(NAMED),
+            (Some(Binary::Data(_)), None) => Some(SHORT_IDS),
+            (Some(Binary::Data(_)), Some(_)) | (None, _) => None,
+        }
     }
 }
 
@@ -110,9 +115,10 @@ fn file_mode(stated: StatedMode) -> FileMode {
 
 /// A rename or copy, which `diff --git` starts.
 fn moved_file(
-    section: Section<'_>,
+    mut section: Section<'_>,
     refuse: impl Fn(&str) -> PatchError,
 ) -> Result<(RawPath, Change), PatchError> {
+    let content = content(&mut section, &refuse)?;
     let Extended {
         rename,
         copy,
@@ -143,9 +149,44 @@ fn moved_file(
             source: wrap(bare(from)),
             old_mode: old_mode.map(file_mode),
             new_mode: new_mode.map(file_mode),
-            hunks: section.hunks,
+            content,
         },
     ))
+}
+
+/// How the section changes content that stays, and that nothing contradicts it.
+fn content(
+    section: &mut Section<'_>,
+    refuse: &impl Fn(&str) -> PatchError,
+) -> Result<Content, PatchError> {
+    let hunks = std::mem::take(&mut section.hunks);
+    match (section.extended.binary.take(), section.extended.ids) {
+        (Some(Binary::Data(data)), Some((old, new))) => {
+            if old.is_null() || new.is_null() {
+                return Err(refuse("creates or deletes a binary file without saying so")
+                    .with_hint("state `new file mode 100644` or `deleted file mode 100644`"));
+            }
+            check_literal(&data, new, refuse)?;
+            Ok(Content::Binary(BinaryDiff { old, new, data }))
+        }
+        // The rest has been marked as unsupported.
+        (Some(_) | None, _) => Ok(Content::Hunks(hunks)),
+    }
+}
+
+/// Whether a whole new content is the one that the `index` line names.
+fn check_literal(
+    data: &BinaryData,
+    id: BlobId,
+    refuse: &impl Fn(&str) -> PatchError,
+) -> Result<(), PatchError> {
+    match data {
+        BinaryData::Literal(bytes) if !id.names(bytes) => Err(refuse(
+            "has binary data that is not what its `index` line names",
+        )
+        .with_hint("make the diff again with `git diff --binary`, and keep it as it is")),
+        BinaryData::Literal(_) | BinaryData::Delta(_) => Ok(()),
+    }
 }
 
 /// A creation or deletion that git's extended headers state.
@@ -180,11 +221,59 @@ fn git_file(
     };
     let modes = (section.extended.created, section.extended.deleted);
     let hunks = section.hunks;
-    let change = match modes {
-        (Some(mode), _) => creation(hunks, file_mode(mode), &refuse)?,
-        (None, mode) => deletion(hunks, mode.map(file_mode), &refuse)?,
+    let change = match (modes, section.extended.binary, section.extended.ids) {
+        ((Some(mode), _), Some(Binary::Data(data)), Some((old, new))) => {
+            binary_creation(&data, (old, new), file_mode(mode), &refuse)?
+        }
+        ((None, mode), Some(Binary::Data(data)), Some((old, new))) => {
+            binary_deletion(&data, (old, new), mode.map(file_mode), &refuse)?
+        }
+        // Other binary sections have been marked as unsupported.
+        ((Some(mode), _), _, _) => creation(hunks, file_mode(mode), &refuse)?,
+        ((None, mode), _, _) => deletion(hunks, mode.map(file_mode), &refuse)?,
     };
     Ok((path, change))
+}
+
+fn binary_creation(
+    data: &BinaryData,
+    (old, new): (BlobId, BlobId),
+    mode: FileMode,
+    refuse: &impl Fn(&str) -> PatchError,
+) -> Result<Change, PatchError> {
+    check_literal(data, new, refuse)?;
+    let content = match data {
+        BinaryData::Literal(bytes) => Some(Arc::clone(bytes)),
+        BinaryData::Delta(bytes) => Delta::parse(bytes)
+            .and_then(|delta| delta.apply(b""))
+            .filter(|bytes| new.names(bytes))
+            .map(Arc::from),
+    };
+    match content {
+        Some(content) if old.is_null() => Ok(Change::Create { content, mode }),
+        Some(_) | None => Err(refuse("creates a binary file, but not from nothing")
+            .with_hint("make the diff again with `git diff --binary`, and keep it as it is")),
+    }
+}
+
+fn binary_deletion(
+    data: &BinaryData,
+    (old, new): (BlobId, BlobId),
+    mode: Option<FileMode>,
+    refuse: &impl Fn(&str) -> PatchError,
+) -> Result<Change, PatchError> {
+    let leaves_nothing = match data {
+        BinaryData::Literal(bytes) => bytes.is_empty(),
+        BinaryData::Delta(bytes) => Delta::parse(bytes).is_some_and(|delta| delta.result == 0),
+    };
+    if !leaves_nothing || !new.is_null() || old.is_null() {
+        return Err(refuse("deletes a binary file, but leaves something of it")
+            .with_hint("make the diff again with `git diff --binary`, and keep it as it is"));
+    }
+    Ok(Change::Delete {
+        expected: Expected::Blob(old),
+        mode,
+    })
 }
 
 /// Whether the `diff --git` line agrees with the one name that `---` or `+++` gives. A
@@ -222,7 +311,7 @@ fn header_path(
 
 /// A change in place, or a creation or deletion that only `/dev/null` states.
 fn named_file(
-    section: Section<'_>,
+    mut section: Section<'_>,
     refuse: impl Fn(&str) -> PatchError,
 ) -> Result<(RawPath, Change), PatchError> {
     let modes = (
@@ -230,7 +319,7 @@ fn named_file(
         section.extended.new_mode.map(file_mode),
     );
     let git = section.git.as_ref();
-    let path = match (section.names, git) {
+    let path = match (section.names.take(), git) {
         (Some((Name::Nothing, Name::File(name))), None) => {
             let path = RawPath {
                 name,
@@ -257,7 +346,7 @@ fn named_file(
         }
     };
     let empty = section.hunks.is_empty() && modes == (None, None);
-    if empty && !section.extended.binary {
+    if empty && section.extended.binary.is_none() {
         return Err(refuse("asks for no change")
             .with_hint("leave the section out, or add the hunks that belong to it"));
     }
@@ -268,7 +357,7 @@ fn named_file(
             source: Source::Same,
             old_mode,
             new_mode,
-            hunks: section.hunks,
+            content: content(&mut section, &refuse)?,
         },
     ))
 }
@@ -343,7 +432,7 @@ fn deletion(
         }
     };
     Ok(Change::Delete {
-        expected: Arc::from(expected),
+        expected: Expected::Bytes(Arc::from(expected)),
         mode,
     })
 }

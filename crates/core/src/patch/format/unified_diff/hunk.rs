@@ -4,7 +4,7 @@
 //! have to be exact, and what looks like more body after the last line is an error; a
 //! miscounted hunk must not lose lines silently. The error carries the counted header.
 
-use super::cursor::{Cursor, Line};
+use crate::patch::format::lines::{Cursor, Line};
 use crate::patch::{Hunk, PatchError, Tail};
 
 struct Range {

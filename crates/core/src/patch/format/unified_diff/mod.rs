@@ -1,6 +1,6 @@
 //! Unified diffs as `git diff` writes them.
 
-mod cursor;
+mod binary;
 mod draft;
 mod header;
 mod hunk;

@@ -3,11 +3,13 @@
 //! All sections are read before any is judged, so that the order of checks (syntax,
 //! unsupported, paths) holds across the whole patch.
 
-use super::cursor::Cursor;
 use super::draft::{Change, Draft, RawPath, Source, draft};
-use super::section;
+use super::section::{self, Room};
 use crate::patch::error::ordinal;
-use crate::patch::plan::MAX_OPERATIONS;
+use crate::patch::format::base::BaseLines;
+use crate::patch::format::lines::Cursor;
+use crate::patch::plan::{MAX_HUNKS, MAX_OPERATIONS};
+use crate::patch::splice::MAX_RESULT_BYTES;
 use crate::patch::{Action, FileDiff, Operation, Origin, Patch, PatchError, PatchErrorKind};
 use crate::repo::RepoPath;
 
@@ -29,11 +31,14 @@ pub(in crate::patch::format) fn looks_like(text: &[u8]) -> bool {
 pub(in crate::patch::format) fn parse(bytes: &[u8]) -> Result<Patch, PatchError> {
     let mut cursor = Cursor::new(bytes);
     let mut drafts = Vec::new();
-    let mut hunks = 0_usize;
-    while let Some(section) =
-        section::next(&mut cursor, hunks).map_err(|error| number(error, drafts.len()))?
+    let mut bases = BaseLines::default();
+    let mut room = Room {
+        hunks: MAX_HUNKS,
+        binary: MAX_RESULT_BYTES,
+    };
+    while let Some(section) = section::next(&mut cursor, &mut bases, &mut room)
+        .map_err(|error| number(error, drafts.len()))?
     {
-        hunks = hunks.saturating_add(section.hunks.len());
         drafts.push(draft(section).map_err(|error| number(error, drafts.len()))?);
         if drafts.len() > MAX_OPERATIONS {
             return Err(PatchError::new(
@@ -52,11 +57,13 @@ pub(in crate::patch::format) fn parse(bytes: &[u8]) -> Result<Patch, PatchError>
     }
     for (index, draft) in drafts.iter().enumerate() {
         if let Some(what) = draft.unsupported {
+            let name = draft.path.name.as_slice();
+            let name = name.strip_prefix(draft.path.prefix).unwrap_or(name);
             return Err(number(
                 PatchError::new(PatchErrorKind::Unsupported, what)
-                    .with_path(String::from_utf8_lossy(&draft.path.name))
+                    .with_path(String::from_utf8_lossy(name))
                     .with_hint(
-                        "leave this file out, or send regular files whole with `content_b64`",
+                        "make the diff with `git diff --binary`, send regular files whole with `content_b64`, or leave this file out",
                     ),
                 index,
             ));
@@ -67,7 +74,10 @@ pub(in crate::patch::format) fn parse(bytes: &[u8]) -> Result<Patch, PatchError>
         .enumerate()
         .map(|(index, draft)| draft.resolve().map_err(|error| number(error, index)))
         .collect::<Result<_, _>>()?;
-    Ok(Patch::new(operations))
+    Ok(Patch {
+        operations,
+        bases: bases.resolve()?,
+    })
 }
 
 fn number(error: PatchError, index: usize) -> PatchError {
@@ -90,7 +100,7 @@ impl Draft {
                 source,
                 old_mode,
                 new_mode,
-                hunks,
+                content,
             } => Action::Diff(FileDiff {
                 origin: match source {
                     Source::Same => Origin::Same,
@@ -99,7 +109,7 @@ impl Draft {
                 },
                 old_mode,
                 new_mode,
-                hunks,
+                content,
             }),
         };
         Ok(Operation { path, action })

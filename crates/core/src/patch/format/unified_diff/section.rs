@@ -1,10 +1,11 @@
 //! One file section of a diff, read and checked for shape, not yet for meaning.
 
-use super::cursor::{Cursor, Line};
 use super::header::{GitNames, StatedMode, file_name, mode, whole_name};
-use super::hunk;
+use super::{binary, hunk};
+use crate::patch::format::base::BaseLines;
+use crate::patch::format::lines::{Cursor, Line};
 use crate::patch::plan::MAX_HUNKS;
-use crate::patch::{Hunk, PatchError, PatchErrorKind};
+use crate::patch::{BinaryData, BlobId, Hunk, PatchError, PatchErrorKind};
 
 /// A name in a `---` or `+++` line.
 #[derive(Clone, PartialEq, Eq)]
@@ -23,9 +24,19 @@ pub(super) struct Extended {
     pub(super) created: Option<StatedMode>,
     pub(super) deleted: Option<StatedMode>,
     pub(super) index_mode: Option<StatedMode>,
+    /// The two ids of the `index` line, if both are given in full.
+    pub(super) ids: Option<(BlobId, BlobId)>,
     pub(super) rename: (Option<Vec<u8>>, Option<Vec<u8>>),
     pub(super) copy: (Option<Vec<u8>>, Option<Vec<u8>>),
-    pub(super) binary: bool,
+    pub(super) binary: Option<Binary>,
+}
+
+/// What a section says of binary content.
+pub(super) enum Binary {
+    /// That it differs.
+    Named,
+    /// How it differs.
+    Data(BinaryData),
 }
 
 /// A file section.
@@ -40,10 +51,18 @@ pub(super) struct Section<'a> {
     pub(super) hunks: Vec<Hunk>,
 }
 
-/// Reads the next file section; prose before it is skipped.
+/// What is left of the patch's limits.
+pub(super) struct Room {
+    pub(super) hunks: usize,
+    /// How many bytes binary data may still decompress to.
+    pub(super) binary: usize,
+}
+
+/// Reads the next file section. Prose before it is skipped, except for conditions.
 pub(super) fn next<'a>(
     cursor: &mut Cursor<'a>,
-    hunks_so_far: usize,
+    bases: &mut BaseLines,
+    room: &mut Room,
 ) -> Result<Option<Section<'a>>, PatchError> {
     loop {
         let Some(line) = cursor.peek() else {
@@ -51,7 +70,7 @@ pub(super) fn next<'a>(
         };
         if let Some(names) = line.bytes.strip_prefix(b"diff --git ") {
             cursor.next();
-            return git_section(cursor, line, names, hunks_so_far).map(Some);
+            return git_section(cursor, line, names, room).map(Some);
         }
         if cursor.at_file_header() {
             let mut section = Section {
@@ -61,7 +80,7 @@ pub(super) fn next<'a>(
                 names: None,
                 hunks: Vec::new(),
             };
-            files_and_hunks(cursor, &mut section, hunks_so_far)?;
+            files_and_hunks(cursor, &mut section, room)?;
             return Ok(Some(section));
         }
         if line.bytes.starts_with(b"@@ ") {
@@ -73,6 +92,9 @@ pub(super) fn next<'a>(
                 "put `--- a/<path>` and `+++ b/<path>` before the first hunk of each file",
             ));
         }
+        if let Some(base) = BaseLines::in_prose(line.bytes) {
+            bases.push(base, line.number)?;
+        }
         cursor.next();
     }
 }
@@ -81,7 +103,7 @@ fn git_section<'a>(
     cursor: &mut Cursor<'a>,
     line: Line<'a>,
     names: &'a [u8],
-    hunks_so_far: usize,
+    room: &mut Room,
 ) -> Result<Section<'a>, PatchError> {
     let names = GitNames::read(names)
         .ok_or_else(|| malformed(line, "a `diff --git` line with two names"))?;
@@ -99,25 +121,19 @@ fn git_section<'a>(
         cursor.next();
     }
     if cursor.at_file_header() {
-        files_and_hunks(cursor, &mut section, hunks_so_far)?;
+        files_and_hunks(cursor, &mut section, room)?;
     } else if let Some(line) = cursor.peek()
-        && (line.bytes == b"GIT binary patch" || line.bytes.starts_with(b"Binary files "))
+        && line.bytes == binary::MARK
     {
-        section.extended.binary = true;
         cursor.next();
-        skip_binary(cursor);
+        section.extended.binary = Some(Binary::Data(binary::read(cursor, line, &mut room.binary)?));
+    } else if let Some(line) = cursor.peek()
+        && line.bytes.starts_with(b"Binary files ")
+    {
+        cursor.next();
+        section.extended.binary = Some(Binary::Named);
     }
     Ok(section)
-}
-
-/// Skips binary data up to the next section, so that none of it is taken for a header.
-fn skip_binary(cursor: &mut Cursor<'_>) {
-    while let Some(line) = cursor.peek() {
-        if line.bytes.starts_with(b"diff --git ") || line.bytes.starts_with(b"-- ") {
-            break;
-        }
-        cursor.next();
-    }
 }
 
 fn malformed(line: Line<'_>, expected: &str) -> PatchError {
@@ -156,22 +172,32 @@ fn extended_header(extended: &mut Extended, line: Line<'_>) -> Result<bool, Patc
     } else if let Some(text) = value("copy to ") {
         once(&mut extended.copy.1, whole_name(text), line)
     } else if let Some(text) = value("index ") {
-        // The ids are abbreviated and of another hash than ours; only the mode is read.
-        match text.rsplit(|byte| *byte == b' ').next() {
-            Some(last) if last.len() < text.len() => {
-                once(&mut extended.index_mode, mode(last), line)
-            }
-            Some(_) | None => Ok(true),
+        let (ids, stated_mode) = match text.iter().rposition(|byte| *byte == b' ') {
+            Some(at) => (text.get(..at), text.get(at.saturating_add(1)..)),
+            None => (Some(text), None),
+        };
+        extended.ids = ids.and_then(full_ids);
+        match stated_mode {
+            Some(text) => once(&mut extended.index_mode, mode(text), line),
+            None => Ok(true),
         }
     } else {
         Ok(value("similarity index ").is_some() || value("dissimilarity index ").is_some())
     }
 }
 
+/// Reads `<old>..<new>`, both in full; abbreviated ids say nothing that can be checked.
+fn full_ids(text: &[u8]) -> Option<(BlobId, BlobId)> {
+    let at = memchr::memmem::find(text, b"..")?;
+    let (old, new) = text.split_at_checked(at)?;
+    let ids = (BlobId::parse(old)?, BlobId::parse(new.get(2..)?)?);
+    ids.0.is_like(&ids.1).then_some(ids)
+}
+
 fn files_and_hunks(
     cursor: &mut Cursor<'_>,
     section: &mut Section<'_>,
-    hunks_so_far: usize,
+    room: &mut Room,
 ) -> Result<(), PatchError> {
     let (Some(old), Some(new)) = (cursor.next(), cursor.next()) else {
         return Ok(());
@@ -183,13 +209,13 @@ fn files_and_hunks(
         }
         cursor.next();
         section.hunks.push(hunk::read(cursor, line)?);
-        if hunks_so_far.saturating_add(section.hunks.len()) > MAX_HUNKS {
-            return Err(PatchError::new(
+        room.hunks = room.hunks.checked_sub(1).ok_or_else(|| {
+            PatchError::new(
                 PatchErrorKind::Budget,
                 format!("the patch has more than {MAX_HUNKS} hunks"),
             )
-            .with_hint("split the patch"));
-        }
+            .with_hint("split the patch")
+        })?;
     }
     if section.hunks.is_empty() {
         return Err(PatchError::syntax(format!(

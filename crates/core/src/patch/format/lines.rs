@@ -1,13 +1,13 @@
-//! Reading a diff line by line. Only LF ends a line.
+//! Reading a text format line by line. Only LF ends a line.
 
-/// A position in the text of a diff.
+/// A position in the text of a patch.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
     number: u32,
 }
 
-/// One line of a diff.
+/// One line of a patch.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
     /// The line without its LF.
@@ -16,6 +16,13 @@ pub(super) struct Line<'a> {
     pub(super) terminated: bool,
     /// The number of the line in the patch, from 1.
     pub(super) number: u32,
+}
+
+impl<'a> Line<'a> {
+    /// The line without a CR at its end, for formats in which CRLF counts as LF.
+    pub(super) fn text(&self) -> &'a [u8] {
+        self.bytes.strip_suffix(b"\r").unwrap_or(self.bytes)
+    }
 }
 
 impl<'a> Cursor<'a> {
@@ -65,10 +72,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether a file header without a `diff --git` line stands here.
+    /// Whether the file header of a diff without a `diff --git` line stands here.
     pub(super) fn at_file_header(&self) -> bool {
-        self.peek()
-            .is_some_and(|line| line.bytes.starts_with(b"--- "))
+        self.rest.starts_with(b"--- ")
             && self
                 .peek_second()
                 .is_some_and(|line| line.bytes.starts_with(b"+++ "))

@@ -2,6 +2,7 @@
 //!
 //! Each does what a person would do by hand, with the ordinary tools.
 
+mod fuzz;
 mod packs;
 mod probity;
 mod tasks;
@@ -10,7 +11,7 @@ mod test;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 const USAGE: &str = "\
 Usage: cargo xtask CHORE
@@ -19,6 +20,9 @@ Usage: cargo xtask CHORE
                      (cargo nextest if it is there, else cargo test)
   tasks [ID …]       rebuild the release tasks of tests/tasks from PyPI and judge each
                      three ways; without IDs all of them
+  fuzz [--seconds N] [TARGET …]
+                     run the fuzz targets of fuzz/ (all of them, 60 s each) on seeds
+                     made from the conformance cases
   packs [--check]    rebuild the check packs of guest-checks, or prove that the
                      committed ones are what a rebuild gives
 
@@ -34,6 +38,7 @@ fn main() -> ExitCode {
     let result = match chore.as_str() {
         "test" => test::run(rest),
         "tasks" => tasks::run(rest),
+        "fuzz" => fuzz::run(rest),
         "packs" => packs::run(rest),
         "help" | "--help" | "-h" => {
             say(USAGE);
@@ -69,6 +74,15 @@ fn root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     here.parent().map_or_else(|| here.clone(), PathBuf::from)
+}
+
+/// Where downloads, tools and compiled code are kept.
+fn cache() -> Result<PathBuf> {
+    let given = std::env::var_os("PROBITY_CACHE").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/probity"));
+    given
+        .or(home)
+        .context("neither PROBITY_CACHE nor HOME is set")
 }
 
 /// Runs a command and fails if it does.

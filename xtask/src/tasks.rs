@@ -84,12 +84,7 @@ pub(crate) fn run(ids: &[String]) -> Result<bool> {
 }
 
 fn work_folder() -> Result<PathBuf> {
-    let cache = std::env::var_os("PROBITY_CACHE").map(PathBuf::from);
-    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/probity"));
-    let folder = cache
-        .or(home)
-        .context("neither PROBITY_CACHE nor HOME is set")?
-        .join("tasks");
+    let folder = crate::cache()?.join("tasks");
     fs::create_dir_all(folder.join("sdists"))?;
     Ok(folder)
 }

@@ -20,6 +20,11 @@ pub(crate) const MAX_PATH: usize = 4096;
 /// Longest part of a path, in bytes.
 pub(crate) const MAX_PART: usize = 255;
 
+/// The folder, at the root of a repository without git, in which a change of the repository
+/// on disk keeps its journal. Never part of the tree: who could write there could steer what
+/// an interrupted change does when it is taken up again.
+pub const JOURNAL_FOLDER: &str = ".probity-journal";
+
 /// A validated path to a file inside the repository.
 ///
 /// At most 4096 bytes, each part 1 to 255 bytes. Ordered part by part, so that a folder's
@@ -48,6 +53,9 @@ pub enum PathProblem {
     /// A part means `.git` on some file system.
     #[error("a part of it means `.git`, which is never part of the tree")]
     GitDirectory,
+    /// The path leads into [`JOURNAL_FOLDER`].
+    #[error("it leads into `.probity-journal`, which is never part of the tree")]
+    Journal,
     /// A part is a device name on Windows, or ends in a dot or space.
     #[error("a part of it is a reserved device name or ends in a dot or a space")]
     Reserved,
@@ -149,6 +157,10 @@ fn check(path: &str) -> Result<(), PathProblem> {
     {
         return Err(PathProblem::Absolute);
     }
+    let first = path.split('/').next().unwrap_or(path);
+    if visible(first).trim_end_matches(['.', ' ']) == JOURNAL_FOLDER {
+        return Err(PathProblem::Journal);
+    }
     path.split('/').try_for_each(check_part)
 }
 
@@ -172,17 +184,21 @@ fn check_part(part: &str) -> Result<(), PathProblem> {
 /// short names (`git~1`), alternate streams (`.git::$INDEX_ALLOCATION`), or the code points
 /// that HFS+ skips (the list of git's `utf8.c`).
 fn means_git_directory(part: &str) -> bool {
-    let visible: String = part
-        .chars()
+    let visible = visible(part);
+    let stem = visible.split(':').next().unwrap_or("");
+    let stem = stem.trim_end_matches(['.', ' ']);
+    matches!(stem, ".git" | "git~1")
+}
+
+/// A part as file systems compare it that ignore case and the code points that HFS+ skips.
+fn visible(part: &str) -> String {
+    part.chars()
         .filter(|c| {
             !matches!(c,
                 '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
         })
         .flat_map(char::to_lowercase)
-        .collect();
-    let stem = visible.split(':').next().unwrap_or("");
-    let stem = stem.trim_end_matches(['.', ' ']);
-    matches!(stem, ".git" | "git~1")
+        .collect()
 }
 
 /// Device names of Windows (Microsoft, "Naming Files, Paths, and Namespaces"), with any
@@ -270,6 +286,7 @@ mod tests {
             ".github/workflows/ci.yml",
             ".gitignore",
             "dir.git/x",
+            "docs/.probity-journal",
             "console.py",
             "com10",
             "...a",
@@ -300,6 +317,8 @@ mod tests {
             ("git~1/x", GitDirectory),
             (".git./x", GitDirectory),
             (".git::$INDEX_ALLOCATION/x", GitDirectory),
+            (".probity-journal/journal.json", Journal),
+            (".Probity-Journal", Journal),
             ("aux", Reserved),
             ("src/NUL.txt", Reserved),
             ("com1", Reserved),

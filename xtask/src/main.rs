@@ -2,6 +2,7 @@
 //!
 //! Each does what a person would do by hand, with the ordinary tools.
 
+mod diffs;
 mod fuzz;
 mod packs;
 mod probity;
@@ -23,11 +24,14 @@ Usage: cargo xtask CHORE
   fuzz [--seconds N] [TARGET …]
                      run the fuzz targets of fuzz/ (all of them, 60 s each) on seeds
                      made from the conformance cases
+  diffs [--sample N] try probity apply against git apply on the diffs between the releases
+                     pinned in tests/release-diffs; with --sample on N of them only, always
+                     the same, for which it fetches only what they need
   packs [--check]    rebuild the check packs of guest-checks, or prove that the
                      committed ones are what a rebuild gives
 
 Environment: PROBITY_CACHE is where downloads and compiled code are kept
-(default: ~/.cache/probity).";
+(default: ~/.cache/probity). PROBITY_BIN is a probity to try instead of building one.";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +43,7 @@ fn main() -> ExitCode {
         "test" => test::run(rest),
         "tasks" => tasks::run(rest),
         "fuzz" => fuzz::run(rest),
+        "diffs" => diffs::run(rest),
         "packs" => packs::run(rest),
         "help" | "--help" | "-h" => {
             say(USAGE);
@@ -77,6 +82,7 @@ fn root() -> PathBuf {
 }
 
 /// Where downloads, tools and compiled code are kept.
+/// The folder in which downloads are kept.
 fn cache() -> Result<PathBuf> {
     let given = std::env::var_os("PROBITY_CACHE").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/probity"));

@@ -46,6 +46,89 @@ pub(crate) fn split_lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
+/// How many lines both texts have in common. Equal bytes at both ends are set aside before
+/// anything is split into lines, so that a small change of a large file stays cheap.
+pub(crate) fn count_common_lines(old: &[u8], new: &[u8], budget: &mut DiffBudget) -> usize {
+    let head = whole_lines(old, common_prefix(old, new));
+    let (old_rest, new_rest) = (
+        old.get(head..).unwrap_or_default(),
+        new.get(head..).unwrap_or_default(),
+    );
+    let same = common_suffix(old_rest, new_rest);
+    let tail_bytes = old
+        .get(old.len().saturating_sub(same)..)
+        .unwrap_or_default();
+    // The first line of the common end may start before it.
+    let tail = match memchr::memchr(b'\n', tail_bytes) {
+        Some(at) => same.saturating_sub(at).saturating_sub(1),
+        None => 0,
+    };
+    let middle = |rest: &[u8]| -> usize { rest.len().saturating_sub(tail) };
+    let lines = |text: &[u8]| -> usize {
+        let open = !text.is_empty() && !text.ends_with(b"\n");
+        memchr::memchr_iter(b'\n', text)
+            .count()
+            .saturating_add(usize::from(open))
+    };
+    let old_middle = split_lines(old_rest.get(..middle(old_rest)).unwrap_or_default());
+    let new_middle = split_lines(new_rest.get(..middle(new_rest)).unwrap_or_default());
+    let between: usize = common_lines(&old_middle, &new_middle, budget)
+        .iter()
+        .map(|run| run.len)
+        .sum();
+    lines(old.get(..head).unwrap_or_default())
+        .saturating_add(between)
+        .saturating_add(lines(
+            old.get(old.len().saturating_sub(tail)..)
+                .unwrap_or_default(),
+        ))
+}
+
+/// Bytes that are compared at once.
+const BLOCK: usize = 4096;
+
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a
+        .chunks_exact(BLOCK)
+        .zip(b.chunks_exact(BLOCK))
+        .take_while(|(a, b)| a == b)
+        .count()
+        .saturating_mul(BLOCK);
+    let (a, b) = (
+        a.get(blocks..).unwrap_or_default(),
+        b.get(blocks..).unwrap_or_default(),
+    );
+    blocks.saturating_add(a.iter().zip(b).take_while(|(a, b)| a == b).count())
+}
+
+fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a
+        .rchunks_exact(BLOCK)
+        .zip(b.rchunks_exact(BLOCK))
+        .take_while(|(a, b)| a == b)
+        .count()
+        .saturating_mul(BLOCK);
+    let cut = |text: &'_ [u8]| text.len().saturating_sub(blocks);
+    let (a, b) = (
+        a.get(..cut(a)).unwrap_or_default(),
+        b.get(..cut(b)).unwrap_or_default(),
+    );
+    blocks.saturating_add(
+        a.iter()
+            .rev()
+            .zip(b.iter().rev())
+            .take_while(|(a, b)| a == b)
+            .count(),
+    )
+}
+
+/// The length of the whole lines in the first `len` bytes of `text`.
+fn whole_lines(text: &[u8], len: usize) -> usize {
+    text.get(..len)
+        .and_then(|part| memchr::memrchr(b'\n', part))
+        .map_or(0, |at| at.saturating_add(1))
+}
+
 /// Runs of equal lines, ascending on both sides.
 pub(crate) fn common_lines<'a>(
     old: &[&'a [u8]],
@@ -254,6 +337,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn counting_finds_the_lines_that_matching_finds(
+            old in "([ab]\n){0,12}b?",
+            new in "([abc]\n){0,12}b?",
+        ) {
+            let (a, b) = (split_lines(old.as_bytes()), split_lines(new.as_bytes()));
+            let matched: usize = common_lines(&a, &b, &mut DiffBudget::new())
+                .iter()
+                .map(|run| run.len)
+                .sum();
+            let counted =
+                count_common_lines(old.as_bytes(), new.as_bytes(), &mut DiffBudget::new());
+            prop_assert_eq!(counted, matched);
+        }
+
         #[test]
         fn matches_are_equal_lines_in_order(old in "([ab]\n){0,12}", new in "([abc]\n){0,12}") {
             let (a, b) = (split_lines(old.as_bytes()), split_lines(new.as_bytes()));

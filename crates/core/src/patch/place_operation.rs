@@ -1,7 +1,6 @@
 //! Placing the operations of a patch, one file after another.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::delta::Delta;
 use super::error::ordinal;
@@ -103,12 +102,12 @@ impl<'a> Placing<'a> {
             Action::Create { content, mode } => {
                 self.check_free(path)?;
                 self.result.charge(content.len())?;
-                Ok(Some(File::new(content.clone(), *mode)))
+                Ok(Some(File::new(content.to_vec(), *mode)))
             }
             Action::Replace { content } => {
                 let file = self.source(path)?;
                 self.result.charge(content.len())?;
-                Ok(Some(File::new(content.clone(), file.mode())))
+                Ok(Some(File::new(content.to_vec(), file.mode())))
             }
             Action::Delete { expected, mode } => {
                 let file = self.source(path)?;
@@ -191,7 +190,7 @@ impl<'a> Placing<'a> {
         from: &RepoPath,
         file: &File,
         binary: &BinaryDiff,
-    ) -> Result<Arc<[u8]>, PatchError> {
+    ) -> Result<Vec<u8>, PatchError> {
         if !binary.old.names(file.bytes()) {
             return Err(other_blob(from, &binary.old));
         }
@@ -202,12 +201,12 @@ impl<'a> Placing<'a> {
         let result = match &binary.data {
             BinaryData::Literal(bytes) => {
                 self.result.charge(bytes.len())?;
-                Arc::clone(bytes)
+                bytes.to_vec()
             }
             BinaryData::Delta(bytes) => {
                 let delta = Delta::parse(bytes).ok_or_else(contradiction)?;
                 self.result.charge(delta.result)?;
-                Arc::from(delta.apply(file.bytes()).ok_or_else(contradiction)?)
+                delta.apply(file.bytes()).ok_or_else(contradiction)?
             }
         };
         if binary.new.names(&result) {

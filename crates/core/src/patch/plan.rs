@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::collision::FoldedTree;
 use super::error::ordinal;
-use super::line_diff::{DiffBudget, common_lines, split_lines};
+use super::line_diff::{DiffBudget, count_common_lines};
 use super::place_operation::Placing;
 use super::splice::unproved;
 use super::{Action, Operation, Patch, PatchError, PatchErrorKind, claims, look_elsewhere};
@@ -359,14 +359,9 @@ pub(super) fn not_a_file(path: &RepoPath, error: &InsertError) -> PatchError {
 fn count(old: Option<&File>, new: Option<&File>, budget: &mut DiffBudget) -> (u64, u64) {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let lines = |file: Option<&File>| file.map_or(0, |file| count_lines(file.bytes()));
-    let common: usize = match (old, new) {
+    let common = match (old, new) {
         (Some(old), Some(new)) if old.bytes() == new.bytes() => return (0, 0),
-        (Some(old), Some(new)) => {
-            common_lines(&split_lines(old.bytes()), &split_lines(new.bytes()), budget)
-                .iter()
-                .map(|run| run.len)
-                .sum()
-        }
+        (Some(old), Some(new)) => count_common_lines(old.bytes(), new.bytes(), budget),
         (None, _) | (_, None) => 0,
     };
     (

@@ -31,7 +31,7 @@ impl FileMode {
 }
 
 /// A file's content and mode. Cloning is O(1): the content is shared.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct File {
     blob: Arc<Blob>,
     mode: FileMode,
@@ -39,21 +39,22 @@ pub struct File {
 
 #[derive(Debug)]
 struct Blob {
-    bytes: Arc<[u8]>,
+    bytes: Vec<u8>,
     digest: OnceLock<Digest>,
 }
 
-impl PartialEq for Blob {
+impl PartialEq for File {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.bytes, &other.bytes) || self.bytes == other.bytes
+        self.mode == other.mode
+            && (Arc::ptr_eq(&self.blob, &other.blob) || self.blob.bytes == other.blob.bytes)
     }
 }
 
-impl Eq for Blob {}
+impl Eq for File {}
 
 impl File {
-    /// Makes a file of `mode` that holds `bytes`.
-    pub fn new(bytes: impl Into<Arc<[u8]>>, mode: FileMode) -> Self {
+    /// Makes a file of `mode` that holds `bytes`; a vector is taken over without a copy.
+    pub fn new(bytes: impl Into<Vec<u8>>, mode: FileMode) -> Self {
         Self {
             blob: Arc::new(Blob {
                 bytes: bytes.into(),
@@ -64,7 +65,7 @@ impl File {
     }
 
     /// Makes an ordinary file that holds `bytes`.
-    pub fn regular(bytes: impl Into<Arc<[u8]>>) -> Self {
+    pub fn regular(bytes: impl Into<Vec<u8>>) -> Self {
         Self::new(bytes, FileMode::Regular)
     }
 
@@ -72,12 +73,6 @@ impl File {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.blob.bytes
-    }
-
-    /// The content, shared.
-    #[must_use]
-    pub fn shared(&self) -> Arc<[u8]> {
-        Arc::clone(&self.blob.bytes)
     }
 
     /// The mode.

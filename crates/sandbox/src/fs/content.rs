@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use probity_core::repo::File;
+
 /// A file's bytes.
 #[derive(Debug, Clone)]
 pub enum Content {
     /// Shared with the repository or a layer.
-    Shared(Arc<[u8]>),
+    Shared(File),
     /// A read-only file of the host's private cache, mapped into memory.
     Mapped(Arc<memmap2::Mmap>),
     /// The guest's own.
@@ -34,7 +36,7 @@ impl Content {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Self::Shared(bytes) => bytes,
+            Self::Shared(file) => file.bytes(),
             Self::Mapped(map) => map,
             Self::Owned(bytes) => bytes,
         }

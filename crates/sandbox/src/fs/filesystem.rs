@@ -336,7 +336,7 @@ impl Filesystem {
                     Child::File(file) if file.mode() == FileMode::Symlink => {
                         NodeKind::Symlink(Arc::from(String::from_utf8_lossy(file.bytes()).as_ref()))
                     }
-                    Child::File(file) => NodeKind::File(Content::Shared(file.shared())),
+                    Child::File(file) => NodeKind::File(Content::Shared(file.clone())),
                 };
                 let node = self.push(kind, access, id);
                 let stamp = self.node_mut(node);

@@ -1,0 +1,320 @@
+//! Taking a commit back, or tidying up after it, from what is on disk.
+//!
+//! Both may be interrupted and done again: every step first looks whether it is still to
+//! be done. What is taken away is only what the commit made: temporary names, which nobody
+//! else can have chosen; created files that still have their new content; folders that
+//! were absent and are empty. Where something else stands in the way of an old file, both
+//! are left as they are and named.
+//!
+//! Two names of one file are never moved onto each other: that would do nothing and keep
+//! both.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::rc::Rc;
+
+use probity_core::RepoPath;
+use probity_core::repo;
+
+use crate::commit::Durability;
+use crate::error::{Left, LeftReason};
+use crate::folder::{Folder, Kind};
+use crate::folders::{Folders, parent, parents, prefix};
+use crate::journal::{Action, Content, Entry, Journal, RemovedFolder};
+use crate::metadata::Metadata;
+use crate::read::read_within;
+use crate::state::State;
+
+impl From<io::Error> for LeftReason {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Takes a commit back and, if nothing is left of it, its journal away. Returns what could
+/// not be put back.
+pub(crate) fn undo(
+    folders: &mut Folders,
+    journal: &Journal,
+    state: State,
+) -> io::Result<Vec<Left>> {
+    folders.forget();
+    let mut undo = Undo {
+        folders,
+        journal,
+        left: Vec::new(),
+        kept: BTreeSet::new(),
+    };
+    undo.created_files();
+    undo.made_folders();
+    undo.removed_folders();
+    undo.old_files();
+    undo.temporary_files();
+    let left = undo.left;
+    if left.is_empty() {
+        sync_homes(folders, journal)?;
+        state.remove()?;
+    }
+    Ok(left)
+}
+
+/// Takes away what a commit that has happened has left, its journal last.
+pub(crate) fn tidy(folders: &mut Folders, journal: &Journal, state: State) -> io::Result<()> {
+    for (index, entry) in journal.entries.iter().enumerate() {
+        if let Some(home) = folders.find(entry.home())? {
+            home.remove_file(&match entry.action() {
+                Action::Create => journal.new_name(index),
+                Action::Edit | Action::Delete => journal.old_name(index),
+            })?;
+        }
+    }
+    remove_emptied_folders(folders, journal.of(Action::Delete), |_| 0)?;
+    sync_homes(folders, journal)?;
+    state.remove()
+}
+
+/// Takes the folders of `entries` away, innermost first, as far as they are empty, but not
+/// the first `kept` of a path.
+fn remove_emptied_folders<'a>(
+    folders: &mut Folders,
+    entries: impl DoubleEndedIterator<Item = (usize, &'a Entry)>,
+    kept: impl Fn(&Entry) -> usize,
+) -> io::Result<()> {
+    let mut last = None;
+    for (_, entry) in entries.rev() {
+        if last.replace(parent(&entry.path)) == Some(parent(&entry.path)) {
+            continue;
+        }
+        for depth in (kept(entry).saturating_add(1)..=parents(&entry.path)).rev() {
+            let path = prefix(&entry.path, depth);
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let Some(holder) = folders.find(prefix(&entry.path, depth.saturating_sub(1)))? else {
+                continue;
+            };
+            if !is_folder(&holder, name)? {
+                continue;
+            }
+            folders.forget_below(path);
+            match holder.remove_folder(name) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if may_stay(error.kind()) => break,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Brings all files below the journal's homes to the disk, if the commit is to outlive a
+/// power failure.
+pub(crate) fn sync_homes(folders: &mut Folders, journal: &Journal) -> io::Result<()> {
+    if journal.durability == Durability::Process {
+        return Ok(());
+    }
+    let mut synced = BTreeSet::new();
+    let mut last = None;
+    for entry in &journal.entries {
+        if last.replace(entry.home()) == Some(entry.home()) {
+            continue;
+        }
+        if let Some(home) = folders.find(entry.home())?
+            && synced.insert(home.own_metadata()?.device)
+        {
+            home.sync_file_system()?;
+        }
+    }
+    Ok(())
+}
+
+struct Undo<'a> {
+    folders: &'a mut Folders,
+    journal: &'a Journal,
+    left: Vec<Left>,
+    /// The entries whose temporary file is still needed.
+    kept: BTreeSet<usize>,
+}
+
+impl Undo<'_> {
+    /// Takes created files away.
+    fn created_files(&mut self) {
+        let journal = self.journal;
+        for (index, entry) in journal.of(Action::Create).rev() {
+            if let Err(reason) = self.created_file(index, entry) {
+                self.kept.insert(index);
+                self.leave(&entry.path, None, reason);
+            }
+        }
+    }
+
+    fn created_file(&mut self, index: usize, entry: &Entry) -> Result<(), LeftReason> {
+        let name = entry.path.name();
+        let Some(folder) = self.folders.find(parent(&entry.path))? else {
+            return Ok(());
+        };
+        let Some(found) = folder.metadata(name)? else {
+            return Ok(());
+        };
+        let new = match self.folders.find(entry.home())? {
+            Some(home) => home.metadata(self.journal.new_name(index))?,
+            None => None,
+        };
+        if new.is_some_and(|new| !new.is_same_file(&found)) {
+            // Someone else's, made before ours could be.
+            return Ok(());
+        }
+        if has_content(&folder, name, &found, entry.after.as_ref())? {
+            return Ok(folder.remove_file(name)?);
+        }
+        match new {
+            // Ours, and somebody has written to it since.
+            Some(_) => Err(LeftReason::Foreign),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the folders away that were made for created files.
+    fn made_folders(&mut self) {
+        let made = self.journal.of(Action::Create);
+        let outcome = remove_emptied_folders(self.folders, made.clone(), |entry| entry.existing);
+        if let (Err(error), Some((_, entry))) = (outcome, made.clone().next()) {
+            self.leave(&entry.path, None, error.into());
+        }
+    }
+
+    /// Makes the folders again that gave way to files.
+    fn removed_folders(&mut self) {
+        let journal = self.journal;
+        for removed in &journal.removed {
+            if let Err(reason) = self.removed_folder(removed) {
+                self.leave(&removed.path, None, reason);
+            }
+        }
+    }
+
+    fn removed_folder(&mut self, removed: &RemovedFolder) -> Result<(), LeftReason> {
+        let path = &removed.path;
+        let holder = self.existing(parent(path))?;
+        match holder.metadata(path.name())?.map(|found| found.kind) {
+            None => holder.create_folder(path.name(), 0o700)?,
+            Some(Kind::Folder) => {}
+            Some(Kind::File | Kind::Link | Kind::Special) => return Err(LeftReason::Foreign),
+        }
+        let folder = self.existing(path.as_str())?;
+        if folder.own_metadata()?.mode != removed.mode {
+            folder.set_own_mode(removed.mode)?;
+        }
+        Ok(())
+    }
+
+    /// Puts back what was set aside, edited files first.
+    fn old_files(&mut self) {
+        let journal = self.journal;
+        let edited = journal.of(Action::Edit).rev();
+        for (index, entry) in edited.chain(journal.of(Action::Delete).rev()) {
+            let old = journal.old_name(index);
+            if let Err(reason) = self.old_file(&old, entry) {
+                let home = entry.home();
+                let separator = if home.is_empty() { "" } else { "/" };
+                let kept = format!("{home}{separator}{old}");
+                self.leave(&entry.path, Some(kept), reason);
+            }
+        }
+    }
+
+    fn old_file(&mut self, old: &str, entry: &Entry) -> Result<(), LeftReason> {
+        let Some(home) = self.folders.find(entry.home())? else {
+            return Ok(());
+        };
+        let Some(aside) = home.metadata(old)? else {
+            return Ok(());
+        };
+        let folder = self.existing(parent(&entry.path))?;
+        let name = entry.path.name();
+        let Some(found) = folder.metadata(name)? else {
+            return Ok(home.relocate(old, &folder, name)?);
+        };
+        if found.is_same_file(&aside) {
+            return Ok(home.remove_file(old)?);
+        }
+        if has_content(&folder, name, &found, entry.after.as_ref())? {
+            return Ok(home.replace(old, &folder, name)?);
+        }
+        // Somebody has put the old content back already.
+        let before = entry.before.as_ref();
+        if has_content(&folder, name, &found, before)? && has_content(&home, old, &aside, before)? {
+            return Ok(home.remove_file(old)?);
+        }
+        Err(LeftReason::Foreign)
+    }
+
+    /// Takes the temporary files of new contents away.
+    fn temporary_files(&mut self) {
+        let journal = self.journal;
+        for (index, entry) in journal.entries.iter().enumerate() {
+            if entry.after.is_none() || self.kept.contains(&index) {
+                continue;
+            }
+            let home = self.folders.find(entry.home());
+            let removed = home.and_then(|home| match home {
+                Some(home) => home.remove_file(&journal.new_name(index)),
+                None => Ok(()),
+            });
+            if let Err(error) = removed {
+                self.leave(&entry.path, None, error.into());
+            }
+        }
+    }
+
+    /// The folder at `path`, which must be there.
+    fn existing(&mut self, path: &str) -> Result<Rc<Folder>, LeftReason> {
+        let found = self.folders.find(path)?;
+        found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound).into())
+    }
+
+    fn leave(&mut self, path: &RepoPath, kept: Option<String>, reason: LeftReason) {
+        self.left.push(Left {
+            path: path.clone(),
+            kept,
+            reason,
+        });
+    }
+}
+
+/// Whether a folder that cannot be taken away for this reason just stays, as with git.
+const fn may_stay(reason: io::ErrorKind) -> bool {
+    matches!(
+        reason,
+        io::ErrorKind::DirectoryNotEmpty
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::ResourceBusy
+    )
+}
+
+fn is_folder(holder: &Folder, name: &str) -> io::Result<bool> {
+    let found = holder.metadata(name)?;
+    Ok(found.is_some_and(|found| found.kind == Kind::Folder))
+}
+
+/// Whether the file `name`, which was found as `metadata`, has `content`.
+fn has_content(
+    folder: &Folder,
+    name: &str,
+    metadata: &Metadata,
+    content: Option<&Content>,
+) -> io::Result<bool> {
+    let Some(content) = content else {
+        return Ok(false);
+    };
+    if metadata.kind != Kind::File || metadata.size != content.length {
+        return Ok(false);
+    }
+    let file = folder.file(name)?;
+    let opened = Metadata::of_open(&file)?;
+    let bytes = match opened.kind {
+        Kind::File => read_within(file, &opened, content.length)?,
+        Kind::Folder | Kind::Link | Kind::Special => None,
+    };
+    Ok(bytes.is_some_and(|bytes| repo::File::regular(bytes).digest() == content.digest))
+}

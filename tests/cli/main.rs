@@ -14,6 +14,8 @@
 )]
 
 mod apply;
+#[cfg(unix)]
+mod cases;
 mod init;
 mod pack;
 mod project;

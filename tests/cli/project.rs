@@ -61,7 +61,7 @@ impl Project {
         out
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_probity"));
         command.args(args).current_dir(self.root()).env_clear();
         for name in ["PATH", "HOME", "PROBITY_CACHE", "XDG_CACHE_HOME"] {

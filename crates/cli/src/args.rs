@@ -55,6 +55,18 @@ pub(crate) struct RepoArgs {
     pub(crate) no_ignore: bool,
 }
 
+/// How a patch is read.
+#[derive(Debug, Args)]
+pub(crate) struct PatchArgs {
+    /// The patch's format: search-replace, whole-file, edit-block, apply-patch,
+    /// unified-diff, or auto, which recognises them and refuses what is doubtful.
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub(crate) format: String,
+    /// Refuse the patch as `stale` unless this file holds bytes with this SHA-256.
+    #[arg(long = "base", value_name = "PATH=sha256:HEX")]
+    pub(crate) bases: Vec<String>,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -71,9 +83,8 @@ pub(crate) struct VerifyArgs {
     /// The patch, or `-` for standard input. Without it the repository itself is judged.
     #[arg(long, value_name = "FILE")]
     pub(crate) patch: Option<PathBuf>,
-    /// The patch's format.
-    #[arg(long, value_name = "FORMAT", default_value = "auto")]
-    pub(crate) format: String,
+    #[command(flatten)]
+    pub(crate) reading: PatchArgs,
     /// The spec. Its own folder is where the files that it names are looked up.
     #[arg(long, value_name = "FILE")]
     pub(crate) spec: Option<PathBuf>,
@@ -87,25 +98,41 @@ pub(crate) struct VerifyArgs {
 Examples:
   probity apply --repo . fix.diff
   probity apply --dry-run --json edits.json
-  git diff | probity apply --format unified-diff -
+  git diff --binary | probity apply --format unified-diff -
+  probity apply --base src/lib.rs=sha256:… answer.md
+  probity apply --dry-run --diff edits.json | git apply
+  probity apply --recover
 
 A refusal changes nothing, says why, and exits with 3. With --json it is
-  {\"ok\": false, \"error\": {\"kind\": …, \"path\": …, \"lines\": […], \"hint\": …}}")]
+  {\"ok\": false, \"format\": …, \"error\": {\"kind\": …, \"path\": …, \"operation\": …,
+   \"hunk\": …, \"lines\": […], \"near\": …, \"message\": …, \"hint\": …}}
+
+All files change or none, even if the process is killed: the next `probity apply` then
+undoes or completes what was begun, and --recover does only that. Two at a time are
+refused.")]
 pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(crate) repo: RepoArgs,
     /// The patch, or `-` for standard input.
-    #[arg(value_name = "PATCH")]
-    pub(crate) patch: PathBuf,
-    /// The patch's format: search-replace, whole-file, unified-diff, or auto.
-    #[arg(long, value_name = "FORMAT", default_value = "auto")]
-    pub(crate) format: String,
+    #[arg(value_name = "PATCH", required_unless_present = "recover")]
+    pub(crate) patch: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: PatchArgs,
     /// Take the guard from this spec instead of the repository's probity.toml.
     #[arg(long, value_name = "FILE")]
     pub(crate) spec: Option<PathBuf>,
     /// Say what would change, and write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Print the diff of what changes instead of a report; `git apply` accepts it.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) diff: bool,
+    /// Outlive a power failure, too: wait for the disk before and after the change.
+    #[arg(long)]
+    pub(crate) sync: bool,
+    /// Only bring an interrupted change to an end.
+    #[arg(long, conflicts_with_all = ["patch", "dry_run"])]
+    pub(crate) recover: bool,
     /// Answer in JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,7 +9,6 @@ mod commands;
 mod failure;
 mod fetch;
 mod report;
-mod tree;
 mod ui;
 
 use std::process::ExitCode;

@@ -76,13 +76,15 @@ impl Ui {
     }
 
     /// Prints a result. A reader that went away ends the process quietly.
-    #[allow(clippy::exit, reason = "nobody reads any more")]
     pub(crate) fn out(&self, text: &str) {
+        self.out_bytes(text.as_bytes());
+    }
+
+    /// Prints a result that need not be text, as it is.
+    #[allow(clippy::exit, reason = "nobody reads any more")]
+    pub(crate) fn out_bytes(&self, bytes: &[u8]) {
         let mut stdout = io::stdout().lock();
-        if let Err(error) = stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush())
-        {
+        if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             let code = if error.kind() == io::ErrorKind::BrokenPipe {
                 0
             } else {

@@ -3,7 +3,7 @@
 //! | step | what happens | if the process dies in it |
 //! |---|---|---|
 //! | prepare | the journal is written | undone |
-//! | stage | new contents are written under temporary names | undone |
+//! | stage | new contents are written under temporary names, then the journal again, with what these files are | undone |
 //! | check | every file is compared with what the plan was made on | undone |
 //! | place | old files are set aside, new ones moved in | undone |
 //! | mark | the journal is renamed | one or the other |
@@ -28,7 +28,7 @@ use crate::journal::Journal;
 use crate::layout::Layout;
 use crate::metadata::{Metadata, Stamps};
 use crate::state::{MAX_JOURNAL, Phase, State};
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, stage};
 use crate::undo::{tidy, undo};
 use crate::worktree::{Lock, Worktree, is_interrupted};
 
@@ -77,17 +77,22 @@ impl Worktree {
         let changes = plan.changes();
         let layout = Layout::new(&mut folders, changes)?;
         let state = State::create(&folders).map_err(root("make the journal's folder in"))?;
-        let journal = match prepare(&state, &own, layout, durability) {
-            Ok(journal) => journal,
-            Err(error) => return Err(abandon(state, error)),
-        };
-        let mut transaction = Transaction {
-            folders: &mut folders,
-            journal: &journal,
-            changes,
-            stamps,
-        };
-        let placed = transaction.run().and_then(|()| mark_done(&state, &journal));
+        let mut journal = Journal::new(&own, durability, layout.entries, layout.removed);
+        if let Err(error) = write(&state, &mut journal) {
+            return Err(abandon(state, error));
+        }
+        let placed = stage(&mut folders, &mut journal, changes)
+            .and_then(|()| write(&state, &mut journal))
+            .and_then(|()| {
+                let mut transaction = Transaction {
+                    folders: &mut folders,
+                    journal: &journal,
+                    changes,
+                    stamps,
+                };
+                transaction.place()
+            })
+            .and_then(|()| mark_done(&state, &journal));
         if let Err(error) = placed {
             return Err(take_back(&mut folders, &journal, state, error));
         }
@@ -97,24 +102,17 @@ impl Worktree {
     }
 }
 
-/// Writes the journal.
-fn prepare(
-    state: &State,
-    root: &Metadata,
-    layout: Layout,
-    durability: Durability,
-) -> Result<Journal, CommitError> {
+/// Writes the journal, in the place of one that there is.
+fn write(state: &State, journal: &mut Journal) -> Result<(), CommitError> {
     let place = state.journal_place(Phase::Prepared);
     let io = |source| failed("write", &place)(source);
     let file = state.begin().map_err(io)?;
-    let own = Metadata::of_open(&file).map_err(io)?;
-    let journal = Journal::new(root, &own, durability, layout.entries, layout.removed);
-    let bytes = serde_json::to_vec(&journal).map_err(|error| io(error.into()))?;
+    journal.set_own(&Metadata::of_open(&file).map_err(io)?);
+    let bytes = serde_json::to_vec(journal).map_err(|error| io(error.into()))?;
     if u64::try_from(bytes.len()).map_or(true, |length| length > MAX_JOURNAL) {
         return Err(CommitError::TooLarge { limit: MAX_JOURNAL });
     }
-    state.prepare(file, &bytes, durability).map_err(io)?;
-    Ok(journal)
+    state.prepare(file, &bytes, journal.durability).map_err(io)
 }
 
 /// The commit happens here, or not.

@@ -23,12 +23,6 @@ pub enum LoadError {
     /// [`recover`](crate::Worktree::recover).
     #[error("the tree is between two states: a commit is under way or was interrupted")]
     Interrupted,
-    /// The patch names the folder that is kept for the journal.
-    #[error("`{path}` is reserved for the journal")]
-    Reserved {
-        /// The path.
-        path: RepoPath,
-    },
     /// The file system says no.
     #[error("cannot read `{}`", path.display())]
     Io {
@@ -77,12 +71,6 @@ pub enum CommitError {
     /// An earlier commit was interrupted and awaits [`recover`](crate::Worktree::recover).
     #[error("an earlier commit was interrupted")]
     Interrupted,
-    /// The plan names the folder that is kept for the journal.
-    #[error("`{path}` is reserved for the journal")]
-    Reserved {
-        /// The path.
-        path: RepoPath,
-    },
     /// The plan makes or changes a link.
     #[error("`{path}` is a symbolic link, which is never changed")]
     Link {

@@ -11,13 +11,13 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 
+use probity_core::RepoPath;
 use probity_core::patch::Change;
-use probity_core::repo::File;
-use probity_core::{Digest, RepoPath};
 use serde::{Deserialize, Serialize};
 
 use crate::commit::Durability;
 use crate::error::JournalProblem;
+use crate::folder::Kind;
 use crate::folders::{parents, prefix};
 use crate::metadata::Metadata;
 
@@ -52,20 +52,36 @@ pub(crate) struct Entry {
     home: usize,
     /// How many of the path's folders were there; the others are made.
     pub(crate) existing: usize,
-    /// The file before; `None` if it is created.
-    pub(crate) before: Option<Content>,
-    /// The file after; `None` if it is taken away.
-    pub(crate) after: Option<Content>,
+    /// What happens to it.
+    pub(crate) action: Action,
+    /// The file with the new content, once it is written; nothing is moved before that.
+    pub(crate) staged: Option<Staged>,
 }
 
-/// The content of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// By what a file with new content is known again: another writer leaves another inode or
+/// another time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Content {
-    /// As [`File::digest`].
-    pub(crate) digest: Digest,
-    /// In bytes.
-    pub(crate) length: u64,
+pub(crate) struct Staged {
+    inode: String,
+    size: u64,
+    /// In nanoseconds since 1970.
+    modified: String,
+}
+
+impl Staged {
+    fn of(file: &Metadata) -> Self {
+        Self {
+            inode: file.inode.to_string(),
+            size: file.size,
+            modified: file.modified().to_string(),
+        }
+    }
+
+    /// Whether `file` is the one that was staged, with nothing written to it since.
+    pub(crate) fn is(&self, file: &Metadata) -> bool {
+        file.kind == Kind::File && *self == Self::of(file)
+    }
 }
 
 /// A folder that gives way to a file.
@@ -79,7 +95,8 @@ pub(crate) struct RemovedFolder {
 }
 
 /// What a change does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Action {
     Create,
     Edit,
@@ -92,17 +109,12 @@ impl Entry {
             path: change.path.clone(),
             home,
             existing,
-            before: change.before.as_ref().map(Content::of),
-            after: change.after.as_ref().map(Content::of),
-        }
-    }
-
-    /// What the change does.
-    pub(crate) const fn action(&self) -> Action {
-        match (&self.before, &self.after) {
-            (None, _) => Action::Create,
-            (Some(_), Some(_)) => Action::Edit,
-            (Some(_), None) => Action::Delete,
+            action: match (&change.before, &change.after) {
+                (None, _) => Action::Create,
+                (Some(_), Some(_)) => Action::Edit,
+                (Some(_), None) => Action::Delete,
+            },
+            staged: None,
         }
     }
 
@@ -112,19 +124,9 @@ impl Entry {
     }
 }
 
-impl Content {
-    fn of(file: &File) -> Self {
-        Self {
-            digest: file.digest(),
-            length: u64::try_from(file.bytes().len()).unwrap_or(u64::MAX),
-        }
-    }
-}
-
 impl Journal {
     pub(crate) fn new(
         root: &Metadata,
-        own: &Metadata,
         durability: Durability,
         entries: Vec<Entry>,
         removed: Vec<RemovedFolder>,
@@ -133,10 +135,22 @@ impl Journal {
             version: VERSION,
             id: random_id(),
             root: root.inode.to_string(),
-            own: own.inode.to_string(),
+            own: String::new(),
             durability,
             entries,
             removed,
+        }
+    }
+
+    /// Notes in which file the journal is written.
+    pub(crate) fn set_own(&mut self, own: &Metadata) {
+        self.own = own.inode.to_string();
+    }
+
+    /// Notes which files hold the new contents, in the order of the entries.
+    pub(crate) fn set_staged(&mut self, staged: &[Option<Metadata>]) {
+        for (entry, staged) in self.entries.iter_mut().zip(staged) {
+            entry.staged = staged.as_ref().map(Staged::of);
         }
     }
 
@@ -156,7 +170,7 @@ impl Journal {
         action: Action,
     ) -> impl DoubleEndedIterator<Item = (usize, &Entry)> + Clone {
         let entries = self.entries.iter().enumerate();
-        entries.filter(move |(_, entry)| entry.action() == action)
+        entries.filter(move |(_, entry)| entry.action == action)
     }
 
     /// Reads a journal whose file is `own`, in the tree whose root is `root`.
@@ -192,14 +206,11 @@ impl Journal {
             return Err("its id is not 32 hexadecimal digits");
         }
         for entry in &self.entries {
-            if entry.before.is_none() && entry.after.is_none() {
-                return Err("a file is neither before nor after");
+            if entry.action == Action::Delete && entry.staged.is_some() {
+                return Err("a file that goes away has new content");
             }
             if entry.home > entry.existing || entry.existing > parents(&entry.path) {
                 return Err("a file has more folders than its path");
-            }
-            if crate::is_reserved(&entry.path) {
-                return Err("a file is in the folder of the journal");
             }
         }
         let paths = self.entries.iter().map(|entry| &entry.path);
@@ -220,7 +231,7 @@ impl Journal {
         let created = |path: &RepoPath| {
             let found = self.entries.binary_search_by(|entry| entry.path.cmp(path));
             let entry = found.ok().and_then(|index| self.entries.get(index));
-            entry.is_some_and(|entry| entry.action() == Action::Create)
+            entry.is_some_and(|entry| entry.action == Action::Create)
         };
         created(folder) || folder.parents().any(|parent| created(&parent))
     }
@@ -241,30 +252,28 @@ mod tests {
         Metadata::of_open(tempfile::tempfile().unwrap()).unwrap()
     }
 
-    fn content() -> Content {
-        Content::of(&File::regular(*b"x"))
-    }
-
-    fn entry(path: &str, before: bool, after: bool) -> Entry {
+    fn entry(path: &str, action: Action) -> Entry {
         Entry {
             path: path.parse().unwrap(),
             home: 0,
             existing: 0,
-            before: before.then(content),
-            after: after.then(content),
+            action,
+            staged: None,
         }
     }
 
     fn journal(entries: Vec<Entry>) -> Journal {
-        let own = metadata();
-        Journal::new(&own, &own, Durability::Process, entries, Vec::new())
+        Journal::new(&metadata(), Durability::Process, entries, Vec::new())
     }
 
     #[test]
     fn a_journal_round_trips() {
         let own = metadata();
-        let mut journal = Journal::new(&own, &own, Durability::Power, Vec::new(), Vec::new());
-        journal.entries = vec![entry("a", false, true), entry("b/c", true, false)];
+        let mut journal = Journal::new(&own, Durability::Power, Vec::new(), Vec::new());
+        journal.set_own(&own);
+        journal.entries = vec![entry("a", Action::Create), entry("b/c", Action::Delete)];
+        journal.set_staged(&[Some(own), None]);
+        assert!(journal.entries[0].staged.as_ref().unwrap().is(&own));
         journal.removed = vec![RemovedFolder {
             path: "a".parse().unwrap(),
             mode: 0o755,
@@ -283,24 +292,26 @@ mod tests {
     fn impossible_journals_are_refused() {
         let far = Entry {
             existing: 2,
-            ..entry("a/b", true, true)
+            ..entry("a/b", Action::Edit)
         };
         let wrong_home = Entry {
             home: 1,
-            ..entry("a/b", true, true)
+            ..entry("a/b", Action::Edit)
+        };
+        let staged = Entry {
+            staged: Some(Staged::of(&metadata())),
+            ..entry("a", Action::Delete)
         };
         for entries in [
-            vec![entry("a", false, false)],
+            vec![staged],
             vec![far],
             vec![wrong_home],
-            vec![entry("b", true, true), entry("a", true, true)],
-            vec![entry("a", true, true), entry("a", true, true)],
-            vec![entry(".probity-journal/x", true, true)],
-            vec![entry(".PROBITY-journal", true, true)],
+            vec![entry("b", Action::Edit), entry("a", Action::Edit)],
+            vec![entry("a", Action::Edit), entry("a", Action::Edit)],
         ] {
             assert!(journal(entries.clone()).check().is_err(), "{entries:?}");
         }
-        let mut unrelated = journal(vec![entry("a", false, true)]);
+        let mut unrelated = journal(vec![entry("a", Action::Create)]);
         unrelated.removed = vec![RemovedFolder {
             path: "b".parse().unwrap(),
             mode: 0o755,

@@ -15,7 +15,6 @@ use crate::error::CommitError;
 use crate::folder::Kind;
 use crate::folders::{Folders, Way, parent, parents, prefix};
 use crate::journal::{Entry, RemovedFolder};
-use crate::worktree::is_reserved;
 
 /// A plan's changes with their places.
 pub(crate) struct Layout {
@@ -64,9 +63,6 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn entry(&mut self, change: &Change) -> Result<Entry, CommitError> {
         let path = &change.path;
-        if is_reserved(path) {
-            return Err(CommitError::Reserved { path: path.clone() });
-        }
         let files = [&change.before, &change.after];
         let mut modes = files.into_iter().flatten().map(|file| file.mode());
         if modes.any(|mode| mode == FileMode::Symlink) {

@@ -48,8 +48,6 @@ pub use metadata::{Stamp, Stamps};
 pub use read::{Ignored, Loaded, Skipped};
 pub use recover::Recovery;
 pub use sparse::Sparse;
-pub use state::JOURNAL_FOLDER;
 #[doc(hidden)]
 pub use steps::Fault;
-pub(crate) use worktree::is_reserved;
 pub use worktree::{Lock, Worktree};

@@ -12,7 +12,6 @@ use probity_core::repo::FileMode;
 use crate::error::LoadError;
 use crate::folder::{Folder, Kind};
 use crate::sparse::{SparseReader, failed};
-use crate::worktree::is_reserved;
 
 /// What is looked for in a folder.
 #[derive(Default)]
@@ -57,9 +56,6 @@ impl Wanted {
                 None => RepoPath::new(name),
             };
             let Ok(path) = path else { continue };
-            if is_reserved(&path) {
-                continue;
-            }
             let found = folder.metadata(name).map_err(failed(Some(&path)))?;
             match found.map(|metadata| metadata.kind) {
                 Some(Kind::Folder) => {

@@ -12,13 +12,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use probity_core::repo::{File, FileMode};
+use probity_core::repo::{File, FileMode, JOURNAL_FOLDER};
 use probity_core::{Repo, RepoPath};
 
 use crate::error::LoadError;
 use crate::folder::{Folder, Kind};
 use crate::metadata::Metadata;
-use crate::state::JOURNAL_FOLDER;
 use crate::worktree::{Worktree, is_interrupted};
 
 /// Most files read.

@@ -23,7 +23,7 @@ use crate::folders::{Folders, Way, parent, prefix};
 use crate::metadata::{Metadata, Stamp, Stamps};
 use crate::namesakes::Wanted;
 use crate::read::{MAX_BYTES, io_error, read_within};
-use crate::worktree::{Worktree, is_interrupted, is_reserved};
+use crate::worktree::{Worktree, is_interrupted};
 
 /// How often a file that changes while it is read is read.
 const ATTEMPTS: usize = 5;
@@ -46,14 +46,13 @@ impl Worktree {
     ///
     /// # Errors
     /// [`LoadError::Interrupted`] when a commit is under way or was interrupted;
-    /// `Reserved`, `Special` when the patch names what no patch may; `TooLarge` at the
-    /// limit; `Unsettled`, `Io` when something cannot be read.
+    /// `Special` when the patch names a device, a pipe or a socket; `TooLarge` at the limit; `Unsettled`, `Io` when something cannot be read.
     pub fn load_for(&self, patch: &Patch) -> Result<Sparse, LoadError> {
         let folders = self.folders().map_err(io_error(Path::new("")))?;
         if is_interrupted(&folders).map_err(io_error(Path::new("")))? {
             return Err(LoadError::Interrupted);
         }
-        let mut reader = SparseReader::new(folders, patch)?;
+        let mut reader = SparseReader::new(folders, patch);
         let named = std::mem::take(&mut reader.named);
         for path in &named {
             reader.named_path(path)?;
@@ -87,20 +86,15 @@ pub(crate) struct SparseReader<'p> {
 }
 
 impl<'p> SparseReader<'p> {
-    fn new(folders: Folders, patch: &'p Patch) -> Result<Self, LoadError> {
+    fn new(folders: Folders, patch: &'p Patch) -> Self {
         let mut named = patch.touched();
         named.extend(patch.operations.iter().filter_map(Operation::read));
         named.extend(patch.bases.keys());
-        if let Some(path) = named.iter().find(|path| is_reserved(path)) {
-            return Err(LoadError::Reserved {
-                path: (*path).clone(),
-            });
-        }
         let mut filler = "filler".to_owned();
         while named.iter().any(|path| path.folded().contains(&filler)) {
             filler.push('-');
         }
-        Ok(Self {
+        Self {
             folders,
             repo: Repo::new(),
             stamps: Stamps::default(),
@@ -111,7 +105,7 @@ impl<'p> SparseReader<'p> {
                 .filter_map(Operation::removed)
                 .collect(),
             filler,
-        })
+        }
     }
 
     fn named_path(&mut self, path: &RepoPath) -> Result<(), LoadError> {

@@ -12,15 +12,13 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 
+use probity_core::repo::JOURNAL_FOLDER;
+
 use crate::commit::Durability;
 use crate::error::JournalProblem;
 use crate::folder::{Folder, Kind};
 use crate::folders::Folders;
 use crate::metadata::Metadata;
-
-/// The name of the folder, at the root of the tree, that holds the journal where `.git` is
-/// not a folder. It is never part of the tree and no patch may name it.
-pub const JOURNAL_FOLDER: &str = ".probity-journal";
 
 /// The largest journal, in bytes.
 pub(crate) const MAX_JOURNAL: u64 = 64 << 20;

@@ -38,9 +38,8 @@ struct Seen {
 }
 
 impl<'a> Transaction<'a> {
-    pub(crate) fn run(&mut self) -> Result<(), CommitError> {
-        self.stage()?;
-        self.sync()?;
+    /// Moves everything into place.
+    pub(crate) fn place(&mut self) -> Result<(), CommitError> {
         // The folders are opened anew, so that each one is where its path leads.
         self.folders.forget();
         let seen = self.check()?;
@@ -49,35 +48,6 @@ impl<'a> Transaction<'a> {
         self.remove_folders()?;
         self.create()?;
         self.sync()
-    }
-
-    /// Writes the new contents under temporary names.
-    fn stage(&mut self) -> Result<(), CommitError> {
-        for (index, entry, change) in self.entries() {
-            let Some(after) = &change.after else { continue };
-            let home = self.home(entry)?;
-            let failed = |source| failed("write", entry.path.as_str())(source);
-            let kept = match entry.action() {
-                Action::Create => None,
-                Action::Edit | Action::Delete => {
-                    let found = home.metadata(entry.path.name()).map_err(failed)?;
-                    let found = found.filter(|found| found.kind == Kind::File);
-                    Some(found.ok_or_else(|| stale(&entry.path))?.mode)
-                }
-            };
-            let name = self.journal.new_name(index);
-            let initial = if kept.is_some() { 0o600 } else { 0o666 };
-            let mut file = home.create_file(&name, initial).map_err(failed)?;
-            home.fill(&mut file, after.bytes()).map_err(failed)?;
-            let mode = match (kept, after.mode()) {
-                (Some(kept), _) => kept,
-                (None, FileMode::Executable) => Metadata::of_open(&file).map_err(failed)?.mode,
-                (None, FileMode::Regular | FileMode::Symlink) => continue,
-            };
-            let mode = permissions(mode, after.mode());
-            home.set_mode(&file, mode).map_err(failed)?;
-        }
-        Ok(())
     }
 
     /// Compares every file with what the plan was made on.
@@ -133,7 +103,7 @@ impl<'a> Transaction<'a> {
 
     fn set_deleted_aside(&mut self, seen: &[Option<Seen>]) -> Result<(), CommitError> {
         for (index, entry, change) in self.entries() {
-            let (Action::Delete, Some(before)) = (entry.action(), &change.before) else {
+            let (Action::Delete, Some(before)) = (entry.action, &change.before) else {
                 continue;
             };
             let (home, folder) = (self.home(entry)?, self.folder(&entry.path)?);
@@ -148,7 +118,7 @@ impl<'a> Transaction<'a> {
 
     fn replace_edited(&mut self, seen: &[Option<Seen>]) -> Result<(), CommitError> {
         for (index, entry, change) in self.entries() {
-            let (Action::Edit, Some(before)) = (entry.action(), &change.before) else {
+            let (Action::Edit, Some(before)) = (entry.action, &change.before) else {
                 continue;
             };
             let failed = |source| failed("replace", entry.path.as_str())(source);
@@ -257,6 +227,58 @@ impl<'a> Transaction<'a> {
     fn sync(&mut self) -> Result<(), CommitError> {
         sync_homes(self.folders, self.journal).map_err(failed("bring to the disk", "."))
     }
+}
+
+/// Writes the new contents under temporary names, and notes in the journal what files these
+/// are.
+pub(crate) fn stage(
+    folders: &mut Folders,
+    journal: &mut Journal,
+    changes: &[Change],
+) -> Result<(), CommitError> {
+    let mut staged = Vec::with_capacity(changes.len());
+    for (index, (entry, change)) in journal.entries.iter().zip(changes).enumerate() {
+        staged.push(match &change.after {
+            Some(after) => Some(stage_file(folders, entry, &journal.new_name(index), after)?),
+            None => None,
+        });
+    }
+    journal.set_staged(&staged);
+    sync_homes(folders, journal).map_err(failed("bring to the disk", "."))
+}
+
+fn stage_file(
+    folders: &mut Folders,
+    entry: &Entry,
+    name: &str,
+    after: &File,
+) -> Result<Metadata, CommitError> {
+    let failed = |source| failed("write", entry.path.as_str())(source);
+    let home = folders
+        .find(entry.home())
+        .map_err(failed)?
+        .ok_or_else(|| stale(&entry.path))?;
+    let kept = match entry.action {
+        Action::Create => None,
+        Action::Edit | Action::Delete => {
+            let found = home.metadata(entry.path.name()).map_err(failed)?;
+            let found = found.filter(|found| found.kind == Kind::File);
+            Some(found.ok_or_else(|| stale(&entry.path))?.mode)
+        }
+    };
+    let initial = if kept.is_some() { 0o600 } else { 0o666 };
+    let mut file = home.create_file(name, initial).map_err(failed)?;
+    home.fill(&mut file, after.bytes()).map_err(failed)?;
+    let own = Metadata::of_open(&file).map_err(failed)?;
+    let mode = match (kept, after.mode()) {
+        (Some(kept), mode) => permissions(kept, mode),
+        (None, FileMode::Executable) => permissions(own.mode, FileMode::Executable),
+        (None, FileMode::Regular | FileMode::Symlink) => own.mode,
+    };
+    if mode != own.mode {
+        home.set_mode(&file, mode).map_err(failed)?;
+    }
+    Ok(own)
 }
 
 /// The permissions `mode`, but for the executable bits, which follow `file_mode`; nobody

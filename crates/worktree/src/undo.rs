@@ -14,13 +14,12 @@ use std::io;
 use std::rc::Rc;
 
 use probity_core::RepoPath;
-use probity_core::repo;
 
 use crate::commit::Durability;
 use crate::error::{Left, LeftReason};
 use crate::folder::{Folder, Kind};
 use crate::folders::{Folders, parent, parents, prefix};
-use crate::journal::{Action, Content, Entry, Journal, RemovedFolder};
+use crate::journal::{Action, Entry, Journal, RemovedFolder};
 use crate::metadata::Metadata;
 use crate::read::read_within;
 use crate::state::State;
@@ -62,7 +61,7 @@ pub(crate) fn undo(
 pub(crate) fn tidy(folders: &mut Folders, journal: &Journal, state: State) -> io::Result<()> {
     for (index, entry) in journal.entries.iter().enumerate() {
         if let Some(home) = folders.find(entry.home())? {
-            home.remove_file(&match entry.action() {
+            home.remove_file(&match entry.action {
                 Action::Create => journal.new_name(index),
                 Action::Edit | Action::Delete => journal.old_name(index),
             })?;
@@ -163,13 +162,11 @@ impl Undo<'_> {
             // Someone else's, made before ours could be.
             return Ok(());
         }
-        if has_content(&folder, name, &found, entry.after.as_ref())? {
-            return Ok(folder.remove_file(name)?);
-        }
-        match new {
+        match (&entry.staged, new) {
+            (Some(staged), _) if staged.is(&found) => Ok(folder.remove_file(name)?),
             // Ours, and somebody has written to it since.
-            Some(_) => Err(LeftReason::Foreign),
-            None => Ok(()),
+            (_, Some(_)) => Err(LeftReason::Foreign),
+            (_, None) => Ok(()),
         }
     }
 
@@ -237,12 +234,15 @@ impl Undo<'_> {
         if found.is_same_file(&aside) {
             return Ok(home.remove_file(old)?);
         }
-        if has_content(&folder, name, &found, entry.after.as_ref())? {
+        if entry
+            .staged
+            .as_ref()
+            .is_some_and(|staged| staged.is(&found))
+        {
             return Ok(home.replace(old, &folder, name)?);
         }
         // Somebody has put the old content back already.
-        let before = entry.before.as_ref();
-        if has_content(&folder, name, &found, before)? && has_content(&home, old, &aside, before)? {
+        if are_alike((&folder, name, &found), (&home, old, &aside))? {
             return Ok(home.remove_file(old)?);
         }
         Err(LeftReason::Foreign)
@@ -252,7 +252,7 @@ impl Undo<'_> {
     fn temporary_files(&mut self) {
         let journal = self.journal;
         for (index, entry) in journal.entries.iter().enumerate() {
-            if entry.after.is_none() || self.kept.contains(&index) {
+            if entry.action == Action::Delete || self.kept.contains(&index) {
                 continue;
             }
             let home = self.folders.find(entry.home());
@@ -297,24 +297,22 @@ fn is_folder(holder: &Folder, name: &str) -> io::Result<bool> {
     Ok(found.is_some_and(|found| found.kind == Kind::Folder))
 }
 
-/// Whether the file `name`, which was found as `metadata`, has `content`.
-fn has_content(
-    folder: &Folder,
-    name: &str,
-    metadata: &Metadata,
-    content: Option<&Content>,
+/// Whether two files, each with its folder, name and metadata, hold the same bytes.
+fn are_alike(
+    (folder, name, metadata): (&Folder, &str, &Metadata),
+    (other_folder, other_name, other): (&Folder, &str, &Metadata),
 ) -> io::Result<bool> {
-    let Some(content) = content else {
-        return Ok(false);
-    };
-    if metadata.kind != Kind::File || metadata.size != content.length {
+    if metadata.kind != Kind::File || other.kind != Kind::File || metadata.size != other.size {
         return Ok(false);
     }
-    let file = folder.file(name)?;
-    let opened = Metadata::of_open(&file)?;
-    let bytes = match opened.kind {
-        Kind::File => read_within(file, &opened, content.length)?,
-        Kind::Folder | Kind::Link | Kind::Special => None,
+    let bytes = |folder: &Folder, name: &str| -> io::Result<Option<Vec<u8>>> {
+        let file = folder.file(name)?;
+        let opened = Metadata::of_open(&file)?;
+        match opened.kind {
+            Kind::File => read_within(file, &opened, metadata.size),
+            Kind::Folder | Kind::Link | Kind::Special => Ok(None),
+        }
     };
-    Ok(bytes.is_some_and(|bytes| repo::File::regular(bytes).digest() == content.digest))
+    let (one, other) = (bytes(folder, name)?, bytes(other_folder, other_name)?);
+    Ok(one.is_some() && one == other)
 }

@@ -10,13 +10,12 @@ use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use probity_core::RepoPath;
 
 use crate::error::{CommitError, OpenError};
 use crate::folder::Folder;
 use crate::folders::Folders;
 use crate::metadata::Metadata;
-use crate::state::{JOURNAL_FOLDER, Phase, State};
+use crate::state::{Phase, State};
 use crate::steps::{Fault, Steps};
 
 /// A repository on disk.
@@ -126,11 +125,4 @@ pub(crate) fn is_interrupted(folders: &Folders) -> io::Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// Whether `path` is, or is in, the folder of the journal, on whatever file system.
-pub(crate) fn is_reserved(path: &RepoPath) -> bool {
-    let first = path.parts().next().unwrap_or("");
-    first.eq_ignore_ascii_case(JOURNAL_FOLDER)
-        || RepoPath::new(first).is_ok_and(|first| first.folded() == JOURNAL_FOLDER)
 }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 use include_dir::{Dir, include_dir};
 
 use super::{runtime, verify};
-use crate::args::{RepoArgs, VerifyArgs};
+use crate::args::{PatchArgs, RepoArgs, VerifyArgs};
 use crate::failure::Failure;
 use crate::report::{print_verdict, refusal};
 use crate::ui::{Style, Ui};
@@ -106,7 +106,10 @@ fn judge(step: &Step, folder: &Path, project: &Path, ui: &Ui) -> Result<End, Fai
             no_ignore: false,
         },
         patch,
-        format: "auto".to_owned(),
+        reading: PatchArgs {
+            format: "auto".to_owned(),
+            bases: Vec::new(),
+        },
         spec: None,
         json: false,
     };

@@ -1,9 +1,9 @@
 //! `probity init`: a commented spec for the repository at hand.
 
+use std::fs::File;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
-use cap_std::fs::OpenOptions;
 
 use super::input::{self, SPEC_FILE};
 use super::suggest;
@@ -13,19 +13,17 @@ use crate::failure::Failure;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &InitArgs, ui: &Ui) -> Result<ExitCode, Failure> {
-    let loaded = input::repository(&args.repo, ui)?;
+    let repo = input::repository(&args.repo, ui)?;
     let cache = Cache::find()?;
     let engine = cache.engine()?;
     let spinner = ui.spinner("trying checks");
-    let text = suggest::text_for(&loaded.repo, &engine, &cache)?;
+    let text = suggest::text_for(&repo, &engine, &cache)?;
     spinner.finish_and_clear();
     if args.stdout {
         ui.out(&text);
         return Ok(ExitCode::SUCCESS);
     }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    let mut file = match loaded.dir.open_with(SPEC_FILE, &options) {
+    let mut file = match File::create_new(args.repo.repo.join(SPEC_FILE)) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             return Err(Failure::Request(anyhow!(

@@ -7,15 +7,18 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use probity_core::guard::Guard;
-use probity_core::patch::{Format, FormatChoice, Patch, PatchError, detect, parse};
+use probity_core::patch::{
+    Format, FormatChoice, Patch, PatchError, PatchErrorKind, check_patch_size, detect, parse,
+};
 use probity_core::spec::Spec;
 use probity_core::verify::SpecSource;
+use probity_core::{Digest, Repo, RepoPath};
 use probity_sandbox::SpecFiles;
+use probity_worktree::{Ignored, LoadError, Worktree};
 
-use crate::args::RepoArgs;
+use crate::args::{PatchArgs, RepoArgs};
 use crate::failure::Failure;
 use crate::report::escape;
-use crate::tree::{Loaded, load};
 use crate::ui::Ui;
 
 /// Largest patch read, before the guard's own bound.
@@ -26,16 +29,53 @@ const MAX_SPEC_FILE: u64 = 256 << 20;
 /// The name under which a repository keeps its spec.
 pub(crate) const SPEC_FILE: &str = "probity.toml";
 
+/// Opens the repository's folder.
+pub(crate) fn worktree(args: &RepoArgs) -> Result<Worktree, Failure> {
+    Worktree::open(&args.repo).map_err(Failure::request)
+}
+
 /// Reads the repository and says what was left out.
-pub(crate) fn repository(args: &RepoArgs, ui: &Ui) -> Result<Loaded, Failure> {
+pub(crate) fn repository(args: &RepoArgs, ui: &Ui) -> Result<Repo, Failure> {
+    let worktree = worktree(args)?;
     let spinner = ui.spinner("reading the repository");
-    let loaded = load(&args.repo, args.no_ignore).map_err(Failure::Request)?;
+    let loaded = worktree
+        .load(ignored(args))
+        .map_err(|error| unread(error, args))?;
     spinner.finish_and_clear();
-    for (path, reason) in &loaded.skipped {
-        let path = escape::line(&path.to_string_lossy());
-        ui.note(&format!("warning: `{path}` is left out: {reason}"));
+    for skipped in &loaded.skipped {
+        let path = escape::line(&skipped.path.to_string_lossy());
+        ui.note(&format!(
+            "warning: `{path}` is left out: {}",
+            skipped.reason
+        ));
     }
-    Ok(loaded)
+    Ok(loaded.repo)
+}
+
+/// What becomes of files that `.gitignore` excludes.
+pub(crate) const fn ignored(args: &RepoArgs) -> Ignored {
+    if args.no_ignore {
+        Ignored::Include
+    } else {
+        Ignored::LeaveOut
+    }
+}
+
+/// A repository that cannot be read, with what to do about it.
+pub(crate) fn unread(error: LoadError, args: &RepoArgs) -> Failure {
+    let hint = match &error {
+        LoadError::Interrupted => format!(
+            "run `probity apply --recover --repo {}` to bring it to an end",
+            args.repo.display()
+        ),
+        LoadError::TooLarge { .. } | LoadError::TooManyFiles { .. } => {
+            "leave large files out with .gitignore".to_owned()
+        }
+        LoadError::Special { .. } | LoadError::Unsettled { .. } | LoadError::Io { .. } => {
+            return Failure::request(error);
+        }
+    };
+    Failure::Request(anyhow!("{error}; {hint}"))
 }
 
 /// Reads the patch from a file or, for `-`, from standard input.
@@ -51,28 +91,73 @@ pub(crate) fn patch(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// The patch that the flags ask for, and its format; `None` if the format is not clear.
+pub(crate) type Parsed = (Option<Format>, Result<Patch, PatchError>);
+
+/// Reads a patch within the guard's limit, and adds the conditions that flags state.
+pub(crate) fn parsed(bytes: &[u8], args: &PatchArgs, guard: &Guard) -> Result<Parsed, Failure> {
+    let choice = format(&args.format)?;
+    let bases = bases(&args.bases)?;
+    if let Err(error) = guard
+        .check_size(bytes.len())
+        .and_then(|()| check_patch_size(bytes))
+    {
+        return Ok((None, Err(error)));
+    }
+    let format = match choice {
+        FormatChoice::Exactly(format) => format,
+        FormatChoice::Auto => match detect(bytes) {
+            Ok(format) => format,
+            Err(error) => return Ok((None, Err(error))),
+        },
+    };
+    let patch = parse(format, bytes).and_then(|patch| with_bases(patch, bases));
+    Ok((Some(format), patch))
+}
+
+/// Adds conditions; what the patch itself states of the same file has to agree.
+fn with_bases(mut patch: Patch, bases: Vec<(RepoPath, Digest)>) -> Result<Patch, PatchError> {
+    for (path, digest) in bases {
+        let known = patch.bases.insert(path.clone(), digest);
+        if known.is_some_and(|known| known != digest) {
+            return Err(PatchError::new(
+                PatchErrorKind::Stale,
+                format!("the patch was made for another `{path}` than `--base` states"),
+            )
+            .with_path(&path)
+            .with_hint("read the file again and make the patch for its present content"));
+        }
+    }
+    Ok(patch)
+}
+
+/// `PATH=sha256:HEX`, as given by flags.
+fn bases(texts: &[String]) -> Result<Vec<(RepoPath, Digest)>, Failure> {
+    let base = |text: &String| {
+        let (path, digest) = text
+            .rsplit_once('=')
+            .ok_or_else(|| anyhow!("`--base {text}` is not `PATH=sha256:HEX`"))?;
+        let path = RepoPath::new(path)?;
+        let digest: Digest = digest
+            .parse()
+            .with_context(|| format!("`--base {text}` states no digest"))?;
+        Ok((path, digest))
+    };
+    texts
+        .iter()
+        .map(base)
+        .collect::<anyhow::Result<_>>()
+        .map_err(Failure::Request)
+}
+
 /// The format that a flag asks for.
-pub(crate) fn format(text: &str) -> Result<FormatChoice, Failure> {
+fn format(text: &str) -> Result<FormatChoice, Failure> {
     if text == "auto" {
         return Ok(FormatChoice::Auto);
     }
     text.parse()
         .map(FormatChoice::Exactly)
         .map_err(Failure::request)
-}
-
-/// Reads a patch, with the format that it turned out to have.
-pub(crate) fn parsed(
-    choice: FormatChoice,
-    bytes: &[u8],
-    guard: &Guard,
-) -> Result<(Format, Patch), PatchError> {
-    guard.check_size(bytes.len())?;
-    let format = match choice {
-        FormatChoice::Exactly(format) => format,
-        FormatChoice::Auto => detect(bytes)?,
-    };
-    Ok((format, parse(format, bytes)?))
 }
 
 /// A spec with its source and the files that it may name.

@@ -111,7 +111,7 @@ fn module(name: &str) -> Result<Vec<u8>, Failure> {
 }
 
 fn run_one(args: &PackRunArgs, ui: &Ui) -> Result<ExitCode, Failure> {
-    let repo = input::repository(&args.repo, ui)?.repo;
+    let repo = input::repository(&args.repo, ui)?;
     let cache = Cache::find()?;
     let engine = cache.engine()?;
     let bytes = module(&args.pack)?;

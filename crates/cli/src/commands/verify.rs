@@ -4,9 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use probity_core::Repo;
-use probity_core::guard::Guard;
-use probity_core::patch::{FormatChoice, PatchError, PatchErrorKind, apply};
+use probity_core::patch::{Format, PatchError, PatchErrorKind, apply};
 use probity_core::quantity::{ByteSize, WallTime};
 use probity_core::verify::{Event, PatchSummary, VerdictDocument, VerifyInput, verify};
 use probity_sandbox::InProcess;
@@ -37,9 +35,8 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode, Failure> {
 /// Does the work of the command, without printing the verdict.
 pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failure> {
     let started = Instant::now();
-    let format = input::format(&args.format)?;
     let patch = args.patch.as_deref().map(input::patch).transpose()?;
-    let base = input::repository(&args.repo, ui)?.repo;
+    let base = input::repository(&args.repo, ui)?;
     let cache = Cache::find()?;
     let engine = cache.engine()?;
     let SpecInput {
@@ -58,9 +55,10 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
     let change = match &patch {
         None => None,
         Some(bytes) => {
-            let change = change(&mut repo, bytes, format, &spec.guard)
-                .map_err(|error| refuse(error, args.json, ui))?;
-            Some(change)
+            let (format, patch) = input::parsed(bytes, &args.reading, &spec.guard)?;
+            let applied = patch.and_then(|patch| apply(&mut repo, &patch, &spec.guard));
+            let plan = applied.map_err(|error| refuse(error, format, args.json, ui))?;
+            format.map(|format| PatchSummary::new(bytes, format, &plan, DIFF_CAP))
         }
     };
     let mut executor = InProcess::new(engine, cache.stores(), Arc::clone(&files), SEED);
@@ -92,25 +90,13 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
     ))
 }
 
-/// Applies the patch to the tree in memory.
-fn change(
-    repo: &mut Repo,
-    bytes: &[u8],
-    format: FormatChoice,
-    guard: &Guard,
-) -> Result<PatchSummary, PatchError> {
-    let (format, patch) = input::parsed(format, bytes, guard)?;
-    let plan = apply(repo, &patch, guard)?;
-    Ok(PatchSummary::new(bytes, format, &plan, DIFF_CAP))
-}
-
 /// The failure of a refused patch; with `json`, its answer is printed now.
-pub(crate) fn refuse(error: PatchError, json: bool, ui: &Ui) -> Failure {
+pub(crate) fn refuse(error: PatchError, format: Option<Format>, json: bool, ui: &Ui) -> Failure {
     if error.kind == PatchErrorKind::Internal {
         return Failure::host(error);
     }
     if json {
-        match refusal_json(&error) {
+        match refusal_json(&error, format) {
             Ok(text) => ui.out(&text),
             Err(problem) => return Failure::host(problem),
         }

@@ -1,6 +1,6 @@
 //! A patch that was refused, for people and for machines.
 
-use probity_core::patch::PatchError;
+use probity_core::patch::{Format, PatchError};
 use serde::Serialize;
 
 use super::escape;
@@ -8,12 +8,21 @@ use super::escape;
 #[derive(Serialize)]
 struct Refusal<'a> {
     ok: bool,
+    /// The format in which the patch was read, if it was clear.
+    format: Option<&'static str>,
     error: &'a PatchError,
 }
 
-/// The refusal as JSON: `{"ok": false, "error": {…}}`.
-pub(crate) fn refusal_json(error: &PatchError) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(&Refusal { ok: false, error })?;
+/// The refusal as JSON: `{"ok": false, "format": …, "error": {…}}`.
+pub(crate) fn refusal_json(
+    error: &PatchError,
+    format: Option<Format>,
+) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(&Refusal {
+        ok: false,
+        format: format.map(Format::as_str),
+        error,
+    })?;
     text.push('\n');
     Ok(text)
 }
@@ -25,6 +34,16 @@ pub(crate) fn refusal(error: &PatchError) -> String {
         && !error.message.contains(path.as_str())
     {
         text.push_str(&format!("\n  path: {}", escape::line(path)));
+    }
+    let mut place = Vec::new();
+    if let Some(operation) = error.operation {
+        place.push(format!("operation {operation}"));
+    }
+    if let Some(hunk) = error.hunk {
+        place.push(format!("hunk {hunk}"));
+    }
+    if !place.is_empty() {
+        text.push_str(&format!("\n  at: {}", place.join(", ")));
     }
     if !error.lines.is_empty() {
         let lines: Vec<String> = error.lines.iter().map(ToString::to_string).collect();

@@ -30,7 +30,7 @@ pub use blob_id::BlobId;
 pub use elsewhere::look_elsewhere;
 pub(crate) use error::ordinal;
 pub use error::{PatchError, PatchErrorKind};
-pub use format::{Format, ParseFormatError, detect, parse};
+pub use format::{Format, ParseFormatError, check_patch_size, detect, parse};
 pub(crate) use line_diff::{DiffBudget, common_lines, split_lines};
 pub use near_miss::{Difference, NearMiss};
 pub use operation::{

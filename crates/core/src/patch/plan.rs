@@ -11,7 +11,7 @@
 //! A plan remembers where a moved or copied file comes from, as the patch states it, so
 //! that it can be shown and counted as what it is. It plays no part in what is written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,8 @@ pub struct Change {
     /// The file that a created one was made from, if the patch moves or copies one.
     pub source: Option<Source>,
     /// Lines of the result that the original lacks. As `git diff --numstat` counts them,
-    /// binary files by their newlines; compared with the source if there is one.
+    /// binary files by their newlines; a moved file is compared with its source, a copy
+    /// counts whole.
     pub lines_added: u64,
     /// Lines of the original that the result lacks.
     pub lines_removed: u64,
@@ -107,8 +108,8 @@ impl Change {
         budget: &mut DiffBudget,
     ) -> Self {
         let old = match &source {
-            Some(source) => Some(source.file().1),
-            None => before.as_ref(),
+            Some(Source::Renamed(_, file)) => Some(file),
+            Some(Source::Copied(..)) | None => before.as_ref(),
         };
         let (lines_added, lines_removed) = count(old, after.as_ref(), budget);
         Self {
@@ -174,6 +175,8 @@ impl DiffStat {
 pub struct Plan {
     changes: Vec<Change>,
     stat: DiffStat,
+    /// The files that go away because they are moved.
+    moved: BTreeSet<RepoPath>,
 }
 
 impl Plan {
@@ -187,6 +190,12 @@ impl Plan {
     #[must_use]
     pub const fn stat(&self) -> DiffStat {
         self.stat
+    }
+
+    /// Whether the file of `change` goes away because another change of the plan moves it.
+    #[must_use]
+    pub fn is_moved_away(&self, change: &Change) -> bool {
+        change.after.is_none() && self.moved.contains(&change.path)
     }
 
     /// The tree that results from `repo`, which stays as it is.
@@ -272,7 +281,7 @@ pub fn plan(repo: &Repo, patch: &Patch) -> Result<Plan, PatchError> {
         ));
     }
     // The lines of a moved file are counted where it went.
-    let moved: Vec<RepoPath> = changes
+    let moved: BTreeSet<RepoPath> = changes
         .iter()
         .filter_map(|change| match &change.source {
             Some(Source::Renamed(from, _)) => Some(from.clone()),
@@ -286,6 +295,7 @@ pub fn plan(repo: &Repo, patch: &Patch) -> Result<Plan, PatchError> {
     }
     let plan = Plan {
         stat: sum(&changes),
+        moved,
         changes,
     };
     let result = plan.applied_to(repo)?;

@@ -3,8 +3,8 @@
 //! Three lines of context; `a/` and `b/` prefixes; no `index` lines for text, since the ids
 //! of git depend on the repository's hash. A file with a NUL byte on either side is written
 //! as git's binary hunks, forth and back, with the SHA-1 ids that git asks for. A plan's
-//! moved and copied files are shown as such; between two trees only files that move
-//! unchanged are recognised.
+//! moved files are shown as such; between two trees only files that move unchanged are
+//! recognised. A copy is written as a new file: git cannot take a diff with copies back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -84,17 +84,16 @@ fn render(changes: &[Change]) -> Vec<u8> {
             (Some(_), None, _) if moved.contains(path) => {}
             // Between a file and a link git shows a deletion and a creation.
             (Some(old), Some(new), _) if link(old) != link(new) => {
-                let whole = |old, new| Section::new(path, path, old, new, None);
+                let whole = |old, new| Section::new(path, path, old, new, Naming::Kept);
                 whole(before, None).write(&mut out, &mut budget);
                 whole(None, after).write(&mut out, &mut budget);
             }
-            (_, _, Some(source)) => {
-                let (from, file) = source.file();
-                Section::new(from, path, Some(file), after, Some(source))
+            (_, _, Some(Source::Renamed(from, file))) => {
+                Section::new(from, path, Some(file), after, Naming::Renamed)
                     .write(&mut out, &mut budget);
             }
-            (_, _, None) => {
-                Section::new(path, path, before, after, None).write(&mut out, &mut budget);
+            (_, _, Some(Source::Copied(..)) | None) => {
+                Section::new(path, path, before, after, Naming::Kept).write(&mut out, &mut budget);
             }
         }
     }
@@ -107,7 +106,14 @@ struct Section<'a> {
     new_name: &'a str,
     old: Option<&'a File>,
     new: Option<&'a File>,
-    source: Option<&'a Source>,
+    naming: Naming,
+}
+
+/// Whether a section is about one name or two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    Kept,
+    Renamed,
 }
 
 impl<'a> Section<'a> {
@@ -116,14 +122,14 @@ impl<'a> Section<'a> {
         new_path: &'a RepoPath,
         old: Option<&'a File>,
         new: Option<&'a File>,
-        source: Option<&'a Source>,
+        naming: Naming,
     ) -> Self {
         Self {
             old_name: old_path.as_str(),
             new_name: new_path.as_str(),
             old,
             new,
-            source,
+            naming,
         }
     }
 
@@ -149,17 +155,12 @@ impl<'a> Section<'a> {
             self.old.map_or(&[][..], File::bytes),
             self.new.map_or(&[][..], File::bytes),
         );
-        let verb = match self.source {
-            Some(Source::Renamed(..)) => Some("rename"),
-            Some(Source::Copied(..)) => Some("copy"),
-            None => None,
-        };
-        if let Some(verb) = verb {
+        if self.naming == Naming::Renamed {
             if old == new {
                 push(out, "similarity index 100%\n");
             }
             for (direction, name) in [("from", self.old_name), ("to", self.new_name)] {
-                push(out, &format!("{verb} {direction} "));
+                push(out, &format!("rename {direction} "));
                 write_name(out, "", name);
                 out.push(b'\n');
             }

@@ -7,6 +7,7 @@
 use probity_core::Repo;
 use probity_core::budget::{Limit, LimitHit};
 use probity_core::quantity::{Fuel, WallTime};
+use probity_core::repo::File;
 use probity_core::spec::{Check, SuiteCheck};
 use probity_core::verify::{Assurance, Cause, CheckReport, SuiteEnd, judge_suite};
 use serde::Serialize;
@@ -179,7 +180,11 @@ impl PytestRun<'_> {
         fs.mount("/probity", self.site.support.root(), Access::ReadOnly)?;
         fs.mount("/repo", self.repo.root(), Access::Writable)?;
         fs.mount_empty("/tmp", Access::Writable)?;
-        fs.mount_file(CONFIG, Content::Shared(config.into()), Access::ReadOnly)?;
+        fs.mount_file(
+            CONFIG,
+            Content::Shared(File::regular(config)),
+            Access::ReadOnly,
+        )?;
         fs.mount_device("/dev/null", Device::Null)?;
         fs.mount_device("/dev/zero", Device::Zero)?;
         fs.mount_device("/dev/urandom", Device::Random)?;

@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 
 use probity_core::patch::{Patch, plan};
-use probity_worktree::{CommitError, Durability, JOURNAL_FOLDER, Stamps};
+use probity_core::repo::JOURNAL_FOLDER;
+use probity_worktree::{CommitError, Durability, Stamps};
 
-use crate::scene::{Git, Scene, apply, commit, create, delete, everything, path, planned, replace};
+use crate::scene::{Git, Scene, apply, delete, everything, path, planned, replace};
 
 #[test]
 fn everything_lands_as_planned_and_nothing_is_left_over() {
@@ -184,19 +185,6 @@ fn a_folder_that_is_not_empty_does_not_give_way() {
         fs::create_dir(scene.path("thing/empty")).unwrap();
     });
     assert!(matches!(error, CommitError::NotEmpty { .. }), "{error}");
-}
-
-#[test]
-fn the_journal_folder_cannot_be_patched() {
-    let scene = Scene::new(Git::Absent);
-    let patch = Patch::new(vec![create(
-        &format!("{JOURNAL_FOLDER}/journal.json"),
-        "{}",
-    )]);
-    let worktree = scene.worktree();
-    assert!(worktree.load_for(&patch).is_err());
-    let error = commit(&worktree, &planned(&scene, &patch)).unwrap_err();
-    assert!(matches!(error, CommitError::Reserved { .. }), "{error}");
 }
 
 #[test]

@@ -8,7 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use probity_core::Repo;
-use probity_core::patch::{Action, FileDiff, Hunk, Operation, Origin, Patch, Plan, Tail, plan};
+use probity_core::patch::{
+    Action, Content, FileDiff, Hunk, Operation, Origin, Patch, Plan, Tail, plan,
+};
 use probity_worktree::{Fault, Ignored, Recovery, Worktree};
 
 use crate::scene::{Git, Picture, Scene, apply, commit, everything, planned};
@@ -81,10 +83,10 @@ fn between(from: &Repo, to: &Repo) -> Patch {
                 origin: Origin::Same,
                 old_mode: None,
                 new_mode: Some(after.mode()),
-                hunks: whole(before.bytes(), after.bytes()),
+                content: Content::Hunks(whole(before.bytes(), after.bytes())),
             }),
             (None, Some(after)) => Action::Create {
-                content: after.shared(),
+                content: after.bytes().into(),
                 mode: after.mode(),
             },
             (Some(_), None) => Action::Delete {

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use probity_core::patch::{Action, FileDiff, Operation, Origin, Patch, Plan, plan};
+use probity_core::patch::{Action, Content, FileDiff, Operation, Origin, Patch, Plan, plan};
 use probity_core::repo::FileMode;
 use probity_core::{Repo, RepoPath};
 use probity_worktree::{CommitError, Durability, Fault, Ignored, Stamps, Worktree};
@@ -176,7 +176,7 @@ pub(crate) fn diff(at: &str, origin: Origin, mode: Option<FileMode>) -> Operatio
             origin,
             old_mode: None,
             new_mode: mode,
-            hunks: Vec::new(),
+            content: Content::Hunks(Vec::new()),
         }),
     }
 }

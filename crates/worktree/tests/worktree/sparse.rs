@@ -87,7 +87,7 @@ fn what_is_no_part_of_a_tree_is_in_the_way_all_the_same() {
 }
 
 #[test]
-fn special_files_and_the_journal_are_refused() {
+fn special_files_are_refused() {
     let scene = Scene::empty();
     let _socket = std::os::unix::net::UnixListener::bind(scene.path("socket")).unwrap();
     let load = |operation| scene.worktree().load_for(&Patch::new(vec![operation]));
@@ -95,8 +95,6 @@ fn special_files_and_the_journal_are_refused() {
         let error = load(create(name, "")).unwrap_err();
         assert!(matches!(error, LoadError::Special { .. }), "{error}");
     }
-    let error = load(create(".Probity-Journal/x", "")).unwrap_err();
-    assert!(matches!(error, LoadError::Reserved { .. }), "{error}");
 }
 
 /// Numbers without a pattern, the same in every run.

@@ -93,7 +93,7 @@ impl FromStr for Format {
 /// `syntax`, `unsupported`, `path_denied` (not a repository path), `ambiguous` (names
 /// without prefixes in a diff) or `budget`, in this order of precedence.
 pub fn parse(format: Format, bytes: &[u8]) -> Result<Patch, PatchError> {
-    check_size(bytes)?;
+    check_patch_size(bytes)?;
     match format {
         Format::SearchReplace => search_replace::parse(bytes),
         Format::WholeFile => whole_file::parse(bytes),
@@ -103,7 +103,11 @@ pub fn parse(format: Format, bytes: &[u8]) -> Result<Patch, PatchError> {
     }
 }
 
-fn check_size(bytes: &[u8]) -> Result<(), PatchError> {
+/// Refuses a patch that is too large to be looked at, whatever it is in.
+///
+/// # Errors
+/// `budget` above 64 MiB.
+pub fn check_patch_size(bytes: &[u8]) -> Result<(), PatchError> {
     if bytes.len() <= MAX_PATCH_BYTES {
         return Ok(());
     }
@@ -123,7 +127,7 @@ fn check_size(bytes: &[u8]) -> Result<(), PatchError> {
 /// # Errors
 /// `syntax` when no format or more than one fits.
 pub fn detect(bytes: &[u8]) -> Result<Format, PatchError> {
-    check_size(bytes)?;
+    check_patch_size(bytes)?;
     if bytes.trim_ascii_start().starts_with(b"{") {
         return detect_json(bytes);
     }

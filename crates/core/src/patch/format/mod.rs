@@ -9,4 +9,4 @@ mod search_replace;
 mod unified_diff;
 mod whole_file;
 
-pub use choice::{Format, ParseFormatError, detect, parse};
+pub use choice::{Format, ParseFormatError, check_patch_size, detect, parse};

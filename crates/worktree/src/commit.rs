@@ -9,13 +9,12 @@
 //! | mark | the journal is renamed | one or the other |
 //! | tidy | old files and the journal go away | completed |
 //!
-//! An edited file never has no name: it gets a second one, and the new file is moved over
-//! the first. What was set aside is looked at once more, since it may have been changed
-//! after the check. A file is created by giving its temporary name a second one, which
-//! fails if somebody else has made it meanwhile.
+//! An edited file never has no name: the new file and the old one change places at once,
+//! and what was set aside is looked at once more, since it may have been changed after the
+//! check; then everything is taken back. A file is created by giving its temporary name a
+//! second one, which fails if somebody else has made it meanwhile.
 //!
-//! What remains is the instant between that last look and the move: whoever writes to an
-//! edited file just then without taking the lock loses that write.
+//! Where files cannot change places, an edited file has no name for an instant.
 
 use std::io;
 

@@ -179,6 +179,25 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.fd, name, &to.fd, to_name)?)
     }
 
+    /// Lets two files change places, at once for whoever looks. Not every file system can.
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    pub(crate) fn exchange(&self, name: &str, other: &str) -> io::Result<()> {
+        self.steps.take()?;
+        if self.steps.links() == Links::Refused {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let flags = rustix::fs::RenameFlags::EXCHANGE;
+        Ok(rustix::fs::renameat_with(
+            &self.fd, name, &self.fd, other, flags,
+        )?)
+    }
+
+    /// Lets two files change places; not here.
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    pub(crate) fn exchange(&self, _: &str, _: &str) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Brings the folder's own entries to the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.fd)?)

@@ -121,27 +121,20 @@ impl<'a> Transaction<'a> {
             let (Action::Edit, Some(before)) = (entry.action, &change.before) else {
                 continue;
             };
-            let failed = |source| failed("replace", entry.path.as_str())(source);
             let (path, name) = (&entry.path, entry.path.name());
             let home = self.home(entry)?;
             let (old, new) = (self.journal.old_name(index), self.journal.new_name(index));
-            let is_linked = home.link(name, &home, &old).is_ok();
-            if !is_linked {
-                // There are file systems without second names.
-                home.relocate(name, &home, &old)
-                    .map_err(|error| gone(path, error))?;
-            }
-            let aside = verify(&home, &old, entry, before, seen.get(index))?;
-            if !is_linked {
-                home.relocate(&new, &home, name)
-                    .map_err(|error| occupied(path, error))?;
+            if home.exchange(&new, name).is_ok() {
+                // The temporary name has become that of the old file.
+                verify(&home, &new, entry, before, seen.get(index))?;
                 continue;
             }
-            let found = home.metadata(name).map_err(failed)?;
-            if !found.is_some_and(|found| found.is_same_file(&aside)) {
-                return Err(stale(path));
-            }
-            home.replace(&new, &home, name).map_err(failed)?;
+            // There are file systems on which files cannot change places.
+            home.relocate(name, &home, &old)
+                .map_err(|error| gone(path, error))?;
+            verify(&home, &old, entry, before, seen.get(index))?;
+            home.relocate(&new, &home, name)
+                .map_err(|error| occupied(path, error))?;
         }
         Ok(())
     }
@@ -266,7 +259,7 @@ fn stage_file(
             Some(found.ok_or_else(|| stale(&entry.path))?.mode)
         }
     };
-    let initial = if kept.is_some() { 0o600 } else { 0o666 };
+    let initial = kept.map_or(0o666, |kept| permissions(kept, after.mode()));
     let mut file = home.create_file(name, initial).map_err(failed)?;
     home.fill(&mut file, after.bytes()).map_err(failed)?;
     let own = Metadata::of_open(&file).map_err(failed)?;
@@ -303,10 +296,13 @@ fn look(
     let found = found.map_err(failed("look at", path.as_str()))?;
     let metadata = found.filter(|found| found.kind == Kind::File);
     let metadata = metadata.ok_or_else(|| stale(path))?;
-    if stamp.is_some_and(|stamp| stamp.proves(&metadata)) {
+    if let Some(stamp) = stamp
+        && stamp.metadata == metadata
+    {
+        // Without rest the bytes are compared once the file has been set aside.
         return Ok(Seen {
             metadata,
-            at_rest: true,
+            at_rest: stamp.proves(&metadata),
         });
     }
     let at_rest = metadata.is_at_rest();

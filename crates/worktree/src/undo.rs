@@ -61,10 +61,14 @@ pub(crate) fn undo(
 pub(crate) fn tidy(folders: &mut Folders, journal: &Journal, state: State) -> io::Result<()> {
     for (index, entry) in journal.entries.iter().enumerate() {
         if let Some(home) = folders.find(entry.home())? {
-            home.remove_file(&match entry.action {
-                Action::Create => journal.new_name(index),
-                Action::Edit | Action::Delete => journal.old_name(index),
-            })?;
+            let (new, old) = (journal.new_name(index), journal.old_name(index));
+            match entry.action {
+                Action::Create => home.remove_file(&new)?,
+                Action::Delete => home.remove_file(&old)?,
+                // One of the two names is that of the old file.
+                Action::Edit if home.metadata(&new)?.is_some() => home.remove_file(&new)?,
+                Action::Edit => home.remove_file(&old)?,
+            }
         }
     }
     remove_emptied_folders(folders, journal.of(Action::Delete), |_| 0)?;
@@ -209,14 +213,40 @@ impl Undo<'_> {
         let journal = self.journal;
         let edited = journal.of(Action::Edit).rev();
         for (index, entry) in edited.chain(journal.of(Action::Delete).rev()) {
-            let old = journal.old_name(index);
+            let old = match self.aside(index, entry) {
+                Ok(Some(old)) => old,
+                Ok(None) => continue,
+                Err(reason) => {
+                    self.kept.insert(index);
+                    self.leave(&entry.path, None, reason);
+                    continue;
+                }
+            };
             if let Err(reason) = self.old_file(&old, entry) {
+                self.kept.insert(index);
                 let home = entry.home();
                 let separator = if home.is_empty() { "" } else { "/" };
                 let kept = format!("{home}{separator}{old}");
                 self.leave(&entry.path, Some(kept), reason);
             }
         }
+    }
+
+    /// The temporary name of the old file, if it was set aside: its own, or that of the new
+    /// one if the two have changed places.
+    fn aside(&mut self, index: usize, entry: &Entry) -> Result<Option<String>, LeftReason> {
+        let Some(home) = self.folders.find(entry.home())? else {
+            return Ok(None);
+        };
+        let (old, new) = (self.journal.old_name(index), self.journal.new_name(index));
+        if home.metadata(&old)?.is_some() {
+            return Ok(Some(old));
+        }
+        let changed_places = match (&entry.staged, home.metadata(&new)?) {
+            (Some(staged), Some(found)) => !staged.is(&found),
+            (None, _) | (_, None) => false,
+        };
+        Ok((entry.action == Action::Edit && changed_places).then_some(new))
     }
 
     fn old_file(&mut self, old: &str, entry: &Entry) -> Result<(), LeftReason> {

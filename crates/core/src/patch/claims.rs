@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::error::ordinal;
 use super::{Action, FileDiff, Hunk, Operation, Origin, Patch, PatchError, PatchErrorKind};
-use crate::repo::{Kind, Repo, RepoPath};
+use crate::repo::{Repo, RepoPath};
 
 /// Refuses paths through links, then operations that claim the same thing.
 pub(super) fn check(repo: &Repo, patch: &Patch) -> Result<(), PatchError> {
@@ -25,18 +25,15 @@ pub(super) fn check(repo: &Repo, patch: &Patch) -> Result<(), PatchError> {
 }
 
 fn refuse_link(repo: &Repo, path: &RepoPath) -> Result<(), PatchError> {
-    let on_the_way = path.parents().chain([path.clone()]);
-    for place in on_the_way {
-        if repo.kind(&place) == Some(Kind::Symlink) {
-            return Err(PatchError::new(
-                PatchErrorKind::PathDenied,
-                format!("path `{path}` is refused: `{place}` is a symbolic link"),
-            )
-            .with_path(path)
-            .with_hint("name the real file by its own path"));
-        }
+    match repo.link_on_the_way(path) {
+        None => Ok(()),
+        Some(link) => Err(PatchError::new(
+            PatchErrorKind::PathDenied,
+            format!("path `{path}` is refused: `{link}` is a symbolic link"),
+        )
+        .with_path(path)
+        .with_hint("name the real file by its own path")),
     }
-    Ok(())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -46,42 +46,43 @@ pub(crate) fn split_lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// How many lines both texts have in common. Equal bytes at both ends are set aside before
-/// anything is split into lines, so that a small change of a large file stays cheap.
-pub(crate) fn count_common_lines(old: &[u8], new: &[u8], budget: &mut DiffBudget) -> usize {
+/// How many lines only `new` has, and how many only `old` has. Equal bytes at both ends are
+/// set aside before anything is split into lines, so that a small change of a large file
+/// stays cheap.
+pub(crate) fn changed_lines(old: &[u8], new: &[u8], budget: &mut DiffBudget) -> (usize, usize) {
     let head = whole_lines(old, common_prefix(old, new));
-    let (old_rest, new_rest) = (
+    let (old, new) = (
         old.get(head..).unwrap_or_default(),
         new.get(head..).unwrap_or_default(),
     );
-    let same = common_suffix(old_rest, new_rest);
-    let tail_bytes = old
+    let same = common_suffix(old, new);
+    let common_end = old
         .get(old.len().saturating_sub(same)..)
         .unwrap_or_default();
     // The first line of the common end may start before it.
-    let tail = match memchr::memchr(b'\n', tail_bytes) {
+    let tail = match memchr::memchr(b'\n', common_end) {
         Some(at) => same.saturating_sub(at).saturating_sub(1),
         None => 0,
     };
-    let middle = |rest: &[u8]| -> usize { rest.len().saturating_sub(tail) };
-    let lines = |text: &[u8]| -> usize {
-        let open = !text.is_empty() && !text.ends_with(b"\n");
-        memchr::memchr_iter(b'\n', text)
-            .count()
-            .saturating_add(usize::from(open))
-    };
-    let old_middle = split_lines(old_rest.get(..middle(old_rest)).unwrap_or_default());
-    let new_middle = split_lines(new_rest.get(..middle(new_rest)).unwrap_or_default());
-    let between: usize = common_lines(&old_middle, &new_middle, budget)
+    let middle = |text: &'_ [u8]| text.len().saturating_sub(tail);
+    let old = split_lines(old.get(..middle(old)).unwrap_or_default());
+    let new = split_lines(new.get(..middle(new)).unwrap_or_default());
+    let common: usize = common_lines(&old, &new, budget)
         .iter()
         .map(|run| run.len)
         .sum();
-    lines(old.get(..head).unwrap_or_default())
-        .saturating_add(between)
-        .saturating_add(lines(
-            old.get(old.len().saturating_sub(tail)..)
-                .unwrap_or_default(),
-        ))
+    (
+        new.len().saturating_sub(common),
+        old.len().saturating_sub(common),
+    )
+}
+
+/// How many lines `text` has; the last one need not end in a newline.
+pub(crate) fn count_lines(text: &[u8]) -> usize {
+    let open = !text.is_empty() && !text.ends_with(b"\n");
+    memchr::memchr_iter(b'\n', text)
+        .count()
+        .saturating_add(usize::from(open))
 }
 
 /// Bytes that are compared at once.
@@ -347,9 +348,8 @@ mod tests {
                 .iter()
                 .map(|run| run.len)
                 .sum();
-            let counted =
-                count_common_lines(old.as_bytes(), new.as_bytes(), &mut DiffBudget::new());
-            prop_assert_eq!(counted, matched);
+            let changed = changed_lines(old.as_bytes(), new.as_bytes(), &mut DiffBudget::new());
+            prop_assert_eq!(changed, (b.len() - matched, a.len() - matched));
         }
 
         #[test]

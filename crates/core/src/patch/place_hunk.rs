@@ -18,7 +18,7 @@ pub(super) fn place_hunks(
     hunks: &[Hunk],
     search: &mut SearchBudget,
 ) -> Result<Vec<Span>, PatchError> {
-    let lines = Lines::of(file);
+    let mut lines = Lines::of(file);
     let mut spans: Vec<Span> = Vec::new();
     for (index, hunk) in hunks.iter().enumerate() {
         let number = |error: PatchError| error.with_hunk(ordinal(index));
@@ -28,7 +28,7 @@ pub(super) fn place_hunks(
                     .with_hint("leave the hunk out"),
             ));
         }
-        let start = place(&lines, hunk, search).map_err(number)?;
+        let start = place(&mut lines, hunk, search).map_err(number)?;
         let end = start.saturating_add(hunk.old.len());
         let joins = !hunk.new.is_empty() && !hunk.new.ends_with(b"\n") && end < file.len();
         if joins {
@@ -59,19 +59,37 @@ pub(super) fn place_hunks(
     Ok(spans)
 }
 
-/// A file with the offsets of its lines.
+/// A file in which stated lines are looked up, in ascending order at best.
 struct Lines<'a> {
     file: &'a [u8],
-    starts: Vec<usize>,
+    /// A line, from 0, and where it starts.
+    known: (usize, usize),
 }
 
 impl<'a> Lines<'a> {
-    fn of(file: &'a [u8]) -> Self {
-        let after = memchr::memchr_iter(b'\n', file).map(|at| at.saturating_add(1));
+    const fn of(file: &'a [u8]) -> Self {
         Self {
             file,
-            starts: std::iter::once(0).chain(after).collect(),
+            known: (0, 0),
         }
+    }
+
+    /// Where the line `index`, from 0, starts. Behind the last newline there is one more.
+    fn start(&mut self, index: usize) -> Option<usize> {
+        if index < self.known.0 {
+            self.known = (0, 0);
+        }
+        let (line, offset) = self.known;
+        let Some(ahead) = index
+            .checked_sub(line)
+            .and_then(|ahead| ahead.checked_sub(1))
+        else {
+            return Some(offset);
+        };
+        let newline = memchr::memchr_iter(b'\n', self.file.get(offset..)?).nth(ahead)?;
+        let start = offset.saturating_add(newline).saturating_add(1);
+        self.known = (index, start);
+        Some(start)
     }
 
     /// Whether the lines `old` stand at `offset`, which starts a line. Lines end in a
@@ -86,24 +104,30 @@ impl<'a> Lines<'a> {
     /// Where lines that end the file would start, if they start a line there.
     fn tail(&self, old: &[u8]) -> Option<usize> {
         let offset = self.file.len().checked_sub(old.len())?;
-        self.starts.binary_search(&offset).ok()?;
-        self.match_at(offset, old).then_some(offset)
+        let before = self.file.get(..offset)?;
+        let starts_line = before.is_empty() || before.ends_with(b"\n");
+        (starts_line && self.match_at(offset, old)).then_some(offset)
     }
 
-    fn stated(&self, hunk: &Hunk) -> Option<usize> {
+    fn stated(&mut self, hunk: &Hunk) -> Option<usize> {
         let line = usize::try_from(hunk.old_start).ok()?;
         let index = if hunk.old.is_empty() {
             line
         } else {
             line.checked_sub(1)?
         };
-        let offset = *self.starts.get(index)?;
+        let offset = self.start(index)?;
         self.match_at(offset, &hunk.old).then_some(offset)
     }
 }
 
-fn place(lines: &Lines<'_>, hunk: &Hunk, search: &mut SearchBudget) -> Result<usize, PatchError> {
-    let line = |offset: usize| line_at(lines.file, offset);
+fn place(
+    lines: &mut Lines<'_>,
+    hunk: &Hunk,
+    search: &mut SearchBudget,
+) -> Result<usize, PatchError> {
+    let file = lines.file;
+    let line = |offset: usize| line_at(file, offset);
     let stated = lines.stated(hunk);
     match (hunk.tail, stated) {
         (Tail::Open, Some(stated)) => Ok(stated),

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::collision::FoldedTree;
 use super::error::ordinal;
-use super::line_diff::{DiffBudget, count_common_lines};
+use super::line_diff::{DiffBudget, changed_lines, count_lines};
 use super::place_operation::Placing;
 use super::splice::unproved;
 use super::{Action, Operation, Patch, PatchError, PatchErrorKind, claims, look_elsewhere};
@@ -171,13 +171,37 @@ impl DiffStat {
 }
 
 /// A patch placed on a tree: what every file becomes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     changes: Vec<Change>,
     stat: DiffStat,
     /// The files that go away because they are moved.
     moved: BTreeSet<RepoPath>,
+    /// The tree that the plan was made on, and what it becomes.
+    proved: Option<(Repo, Repo)>,
 }
+
+/// Plans are equal that make the same of the same files, however they were stated and
+/// whatever else is in their trees.
+impl PartialEq for Plan {
+    fn eq(&self, other: &Self) -> bool {
+        let made = |plan: &'_ Self| -> Vec<(RepoPath, Option<File>, Option<File>)> {
+            let made = |change: &Change| {
+                let Change {
+                    path,
+                    before,
+                    after,
+                    ..
+                } = change;
+                (path.clone(), before.clone(), after.clone())
+            };
+            plan.changes.iter().map(made).collect()
+        };
+        made(self) == made(other)
+    }
+}
+
+impl Eq for Plan {}
 
 impl Plan {
     /// The changed files, sorted by path; never empty.
@@ -204,6 +228,10 @@ impl Plan {
     /// `stale` when a file of the plan is not as it was when the plan was made,
     /// `not_a_file` when one has become a folder or stands below a file.
     pub fn applied_to(&self, repo: &Repo) -> Result<Repo, PatchError> {
+        match &self.proved {
+            Some((base, result)) if base.is_same(repo) => return Ok(result.clone()),
+            Some(_) | None => {}
+        }
         for change in &self.changes {
             if repo.get(&change.path) != change.before.as_ref() {
                 return Err(PatchError::new(
@@ -293,13 +321,15 @@ pub fn plan(repo: &Repo, patch: &Patch) -> Result<Plan, PatchError> {
             change.lines_removed = 0;
         }
     }
-    let plan = Plan {
+    let mut plan = Plan {
         stat: sum(&changes),
         moved,
         changes,
+        proved: None,
     };
     let result = plan.applied_to(repo)?;
     refuse_collisions(&plan, &result)?;
+    plan.proved = Some((repo.clone(), result));
     Ok(plan)
 }
 
@@ -368,23 +398,14 @@ pub(super) fn not_a_file(path: &RepoPath, error: &InsertError) -> PatchError {
 /// Lines that only the new file has, and lines that only the old one has.
 fn count(old: Option<&File>, new: Option<&File>, budget: &mut DiffBudget) -> (u64, u64) {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    let lines = |file: Option<&File>| file.map_or(0, |file| count_lines(file.bytes()));
-    let common = match (old, new) {
-        (Some(old), Some(new)) if old.bytes() == new.bytes() => return (0, 0),
-        (Some(old), Some(new)) => count_common_lines(old.bytes(), new.bytes(), budget),
-        (None, _) | (_, None) => 0,
-    };
-    (
-        number(lines(new).saturating_sub(common)),
-        number(lines(old).saturating_sub(common)),
-    )
-}
-
-fn count_lines(bytes: &[u8]) -> usize {
-    let open = !bytes.is_empty() && !bytes.ends_with(b"\n");
-    memchr::memchr_iter(b'\n', bytes)
-        .count()
-        .saturating_add(usize::from(open))
+    let lines = |file: Option<&File>| file.map_or(0, |file| number(count_lines(file.bytes())));
+    match (old, new) {
+        (Some(old), Some(new)) => {
+            let (added, removed) = changed_lines(old.bytes(), new.bytes(), budget);
+            (number(added), number(removed))
+        }
+        (old, new) => (lines(new), lines(old)),
+    }
 }
 
 fn sum(changes: &[Change]) -> DiffStat {

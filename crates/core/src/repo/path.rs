@@ -130,10 +130,21 @@ impl RepoPath {
         Self::new(&format!("{}/{part}", self.0))
     }
 
+    /// Appends one part that is known to give a valid path, as the names of a tree do.
+    pub(super) fn below(folder: Option<&Self>, part: &str) -> Self {
+        match folder {
+            Some(folder) => Self(Arc::from(format!("{}/{part}", folder.0))),
+            None => Self(Arc::from(part)),
+        }
+    }
+
     /// The form under which two paths collide on a file system that ignores case or
     /// normalises Unicode: NFC of the lower-cased NFD.
     #[must_use]
     pub fn folded(&self) -> String {
+        if self.0.is_ascii() {
+            return self.0.to_ascii_lowercase();
+        }
         self.0.nfd().flat_map(char::to_lowercase).nfc().collect()
     }
 }
@@ -247,7 +258,14 @@ impl FromStr for RepoPath {
 
 impl Ord for RepoPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.parts().cmp(other.parts())
+        // Part by part is byte by byte, with the separator before every other byte; the
+        // one byte below it, NUL, is in no path.
+        let differ = self.0.bytes().zip(other.0.bytes()).find(|(a, b)| a != b);
+        let weight = |byte: u8| if byte == b'/' { 0 } else { byte };
+        match differ {
+            Some((a, b)) => weight(a).cmp(&weight(b)),
+            None => self.0.len().cmp(&other.0.len()),
+        }
     }
 }
 
@@ -333,12 +351,17 @@ mod tests {
 
     #[test]
     fn paths_sort_part_by_part() {
-        let mut paths = ["a.txt", "a/b", "a", "b"].map(|p| RepoPath::new(p).unwrap());
-        paths.sort();
-        assert_eq!(
-            paths.map(|p| p.to_string()),
-            ["a", "a/b", "a.txt", "b"].map(str::to_owned)
-        );
+        let sorted = [
+            "a", "a/b", "a/b/c", "a/\u{1}", "a\u{1}", "a b", "a.txt", "a0", "b", "é",
+        ];
+        let paths = sorted.map(|path| RepoPath::new(path).unwrap());
+        for (i, a) in paths.iter().enumerate() {
+            for (j, b) in paths.iter().enumerate() {
+                let by_parts = a.parts().cmp(b.parts());
+                assert_eq!(a.cmp(b), by_parts, "{a:?} {b:?}");
+                assert_eq!(by_parts.is_eq(), i == j);
+            }
+        }
     }
 
     #[test]

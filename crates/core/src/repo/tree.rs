@@ -129,6 +129,31 @@ impl Repo {
         None
     }
 
+    /// The first symbolic link on the way to `path`, or at its end.
+    #[must_use]
+    pub fn link_on_the_way(&self, path: &RepoPath) -> Option<RepoPath> {
+        let mut directory = &self.root;
+        let mut end = 0_usize;
+        for part in path.parts() {
+            end = end.saturating_add(part.len());
+            match directory.entries.get(part)? {
+                Child::Directory(next) => directory = next,
+                Child::File(file) => {
+                    let is_link = file.mode() == super::FileMode::Symlink;
+                    let at = path.as_str().get(..end).filter(|_| is_link)?;
+                    return RepoPath::new(at).ok();
+                }
+            }
+            end = end.saturating_add(1);
+        }
+        None
+    }
+
+    /// Whether both are the same tree in memory; `false` says nothing.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.root, &other.root)
+    }
+
     /// Puts `file` at `path`, replacing a file that stands there.
     ///
     /// # Errors
@@ -228,22 +253,13 @@ impl Repo {
     }
 }
 
-fn below(prefix: Option<&RepoPath>, name: &str) -> Option<RepoPath> {
-    match prefix {
-        Some(prefix) => prefix.join(name).ok(),
-        None => RepoPath::new(name).ok(),
-    }
-}
-
 fn collect<'a>(
     directory: &'a Directory,
     prefix: Option<&RepoPath>,
     out: &mut Vec<(RepoPath, &'a File)>,
 ) {
     for (name, child) in directory.entries() {
-        let Some(path) = below(prefix, name) else {
-            continue;
-        };
+        let path = RepoPath::below(prefix, name);
         match child {
             Child::File(file) => out.push((path, file)),
             Child::Directory(directory) => collect(directory, Some(&path), out),
@@ -277,9 +293,7 @@ fn differences(
         if a == b {
             continue;
         }
-        let Some(path) = below(prefix, &name) else {
-            continue;
-        };
+        let path = RepoPath::below(prefix, &name);
         if matches!(a, Some(Child::File(_))) || matches!(b, Some(Child::File(_))) {
             out.push(path.clone());
         }

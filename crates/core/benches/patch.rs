@@ -28,7 +28,7 @@ fn guard() -> Guard {
 fn tree(files: usize) -> Repo {
     let mut repo = Repo::new();
     for n in 0..files {
-        let path = format!("d{}/e{}/f{n}.txt", n % 100, n / 100 % 100);
+        let path = format!("d{}/e{}/f{n}.txt", n / 500, n / 20 % 25);
         let text = format!("first {n}\nsecond\nthird\nfourth\nfifth\nsixth\n");
         repo.insert(
             &RepoPath::new(&path).unwrap(),

@@ -12,8 +12,8 @@ use rustix::io::Errno;
 
 use crate::folder::Folder;
 
-/// Most folders kept open.
-const MAX_OPEN: usize = 128;
+/// Most folders kept open: half of what a process may usually have open.
+const MAX_OPEN: usize = 512;
 
 /// The folders below a root.
 pub(crate) struct Folders {
@@ -67,7 +67,15 @@ impl Folders {
         let mut depth = depth(path.get(..end).unwrap_or(""));
         let rest = path.get(end..).unwrap_or("").trim_start_matches('/');
         for name in rest.split('/').filter(|name| !name.is_empty()) {
-            let next = match folder.folder(name) {
+            let opened = match folder.folder(name) {
+                // The process has no room for more: make some.
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::MFILE) => {
+                    self.open.clear();
+                    folder.folder(name)
+                }
+                opened => opened,
+            };
+            let next = match opened {
                 Ok(next) => Rc::new(next),
                 Err(error) => {
                     return match Errno::from_io_error(&error) {

@@ -130,8 +130,8 @@ fn read_cases(folder: &Path) -> Result<Vec<Case>> {
         let path = entry?.path();
         let case: Value = serde_json::from_slice(&fs::read(&path)?)
             .with_context(|| format!("{} is no case", path.display()))?;
-        let text = |key: &str| case[key].as_str().unwrap_or_default().to_owned();
-        let patch = match case["patch_b64"].as_str() {
+        let text = |key: &str| field(&case, key).as_str().unwrap_or_default().to_owned();
+        let patch = match field(&case, "patch_b64").as_str() {
             Some(encoded) => STANDARD.decode(encoded)?,
             None => text("patch").into_bytes(),
         };
@@ -140,7 +140,7 @@ fn read_cases(folder: &Path) -> Result<Vec<Case>> {
             format: text("format"),
             patch,
             files: files(&case)?,
-            expected: files(&case["expect"])?,
+            expected: files(field(&case, "expect"))?,
         });
     }
     ensure!(!cases.is_empty(), "no case in {}", folder.display());
@@ -148,10 +148,15 @@ fn read_cases(folder: &Path) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
+/// A member of an object, or null.
+fn field<'a>(value: &'a Value, key: &str) -> &'a Value {
+    value.get(key).unwrap_or(&Value::Null)
+}
+
 fn files(value: &Value) -> Result<Files> {
     let mut out = Files::new();
     for (key, encoded) in [("files", false), ("files_b64", true)] {
-        for (path, content) in value[key].as_object().into_iter().flatten() {
+        for (path, content) in field(value, key).as_object().into_iter().flatten() {
             let content = content.as_str().unwrap_or_default();
             let bytes = if encoded {
                 STANDARD.decode(content)?

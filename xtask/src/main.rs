@@ -2,6 +2,7 @@
 //!
 //! Each does what a person would do by hand, with the ordinary tools.
 
+mod bench;
 mod diffs;
 mod fuzz;
 mod packs;
@@ -21,6 +22,7 @@ Usage: cargo xtask CHORE
                      (cargo nextest if it is there, else cargo test)
   tasks [ID …]       rebuild the release tasks of tests/tasks from PyPI and judge each
                      three ways; without IDs all of them
+  bench              time probity apply beside git apply, as whole processes in pairs
   fuzz [--seconds N] [TARGET …]
                      run the fuzz targets of fuzz/ (all of them, 60 s each) on seeds
                      made from the conformance cases
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let result = match chore.as_str() {
         "test" => test::run(rest),
         "tasks" => tasks::run(rest),
+        "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
         "diffs" => diffs::run(rest),
         "packs" => packs::run(rest),

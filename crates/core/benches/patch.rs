@@ -1,6 +1,6 @@
 //! The patch engine in memory: parse, place, prove, commit.
 //!
-//! Whole processes beside `git apply` are timed by `cargo xtask bench-apply`.
+//! Whole processes beside `git apply` are timed by `cargo xtask bench`.
 
 #![allow(
     clippy::unwrap_used,

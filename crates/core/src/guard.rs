@@ -24,7 +24,7 @@ pub const DEFAULT_ALLOW: [&str; 1] = ["**"];
 
 /// What is protected by default: what steers continuous integration, hooks, how git reads
 /// the tree, and this verifier. `.gitignore` is left open; it hides nothing from a verdict.
-pub const DEFAULT_PROTECT: [&str; 26] = [
+pub const DEFAULT_PROTECT: [&str; 29] = [
     "probity.toml",
     "probity.json",
     ".probity/**",
@@ -37,13 +37,16 @@ pub const DEFAULT_PROTECT: [&str; 26] = [
     ".circleci/**",
     ".buildkite/**",
     ".woodpecker/**",
-    ".woodpecker.{yml,yaml}",
-    ".drone.{yml,yaml}",
+    ".woodpecker.yml",
+    ".woodpecker.yaml",
+    ".drone.yml",
+    ".drone.yaml",
     ".travis.yml",
     ".appveyor.yml",
     "appveyor.yml",
     ".azure-pipelines/**",
-    "azure-pipelines.{yml,yaml}",
+    "azure-pipelines.yml",
+    "azure-pipelines.yaml",
     "bitbucket-pipelines.yml",
     "Jenkinsfile",
     ".pre-commit-config.yaml",

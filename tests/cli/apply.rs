@@ -362,7 +362,8 @@ mod interrupted {
             child.kill().unwrap();
             child.wait().unwrap();
             let journal = project.repo().join(".probity-journal");
-            if journal.exists() {
+            let begun = ["journal.json", "done.json"].map(|name| journal.join(name).exists());
+            if begun.contains(&true) {
                 interrupted += 1;
                 let verified = project.run(&["verify", "--repo", "repo"]);
                 assert_eq!(verified.code, 2, "{}", verified.text());

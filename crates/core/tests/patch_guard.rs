@@ -8,10 +8,11 @@
     reason = "helpers of tests are tests, which clippy.toml cannot tell"
 )]
 
+use probity_core::Digest;
 use probity_core::guard::{Guard, Limits};
 use probity_core::patch::{
-    Action, Content, Edit, FileDiff, FormatChoice, Occurrence, Operation, Origin, Patch,
-    PatchError, PatchErrorKind, Unit, apply, apply_bytes, plan,
+    Action, Content, Difference, Edit, FileDiff, FormatChoice, Occurrence, Operation, Origin,
+    Patch, PatchError, PatchErrorKind, Unit, apply, apply_bytes, plan,
 };
 use probity_core::quantity::ByteSize;
 use probity_core::repo::{File, FileMode, Repo, RepoPath};
@@ -306,4 +307,78 @@ fn a_missing_file_is_looked_for_elsewhere() {
         error.hint.as_deref(),
         Some("files of this name: `docs/security.md`")
     );
+}
+
+#[test]
+fn every_format_may_state_what_the_file_was() {
+    let tree = repo(&[("a", "one\ntwo\n"), ("other", "x\n")]);
+    let right = Digest::of(b"one\ntwo\n").to_string();
+    let wrong = Digest::of(b"one\n").to_string();
+    let patches = [
+        r#"{"path":"a","old":"two","new":"2","base":{"PATH":"DIGEST"}}"#,
+        r#"{"files":[{"path":"a","op":"delete"}],"base":{"PATH":"DIGEST"}}"#,
+        "base: DIGEST PATH\na\n```\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n```\n",
+        "*** Begin Patch\n*** Base: DIGEST PATH\n*** Update File: a\n@@\n-two\n+2\n*** End Patch\n",
+        "base: DIGEST PATH\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
+    ];
+    for patch in patches {
+        let outcome = |path: &str, digest: &str| {
+            let text = patch.replace("PATH", path).replace("DIGEST", digest);
+            let mut changed = tree.clone();
+            let guard = Guard::default();
+            let outcome = apply_bytes(&mut changed, FormatChoice::Auto, text.as_bytes(), &guard);
+            outcome.map(|_| ()).map_err(|error| error.kind)
+        };
+        assert_eq!(outcome("a", &right), Ok(()), "{patch}");
+        for (path, digest) in [("a", &wrong), ("other", &right), ("gone", &right)] {
+            assert_eq!(outcome(path, digest), Err(PatchErrorKind::Stale), "{patch}");
+        }
+        assert_eq!(outcome("../a", &right), Err(PatchErrorKind::PathDenied));
+        assert_eq!(outcome("a", "sha256:12"), Err(PatchErrorKind::Syntax));
+    }
+}
+
+#[test]
+fn a_near_miss_is_explained_in_every_format() {
+    let tree = repo(&[
+        ("a.py", "def f():\n\treturn 1\n"),
+        ("deep/b.py", "def g():\n    return 2\n"),
+    ]);
+    let near = |patch: &str| {
+        let mut changed = tree.clone();
+        let guard = Guard::default();
+        let error = apply_bytes(&mut changed, FormatChoice::Auto, patch.as_bytes(), &guard)
+            .expect_err(patch);
+        assert_eq!(error.kind, PatchErrorKind::NotFound, "{patch}");
+        assert_eq!(error.path.as_deref(), Some("a.py"), "{patch}");
+        assert_eq!(error.operation, Some(1), "{patch}");
+        let near = error.near.expect(patch);
+        (near.difference, near.path.clone(), near.line)
+    };
+    let patches = |old: &str, new: &str| {
+        [
+            format!(r#"{{"path":"a.py","old":"{old}","new":"{new}"}}"#),
+            format!("a.py\n```\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n```\n"),
+            format!("*** Begin Patch\n*** Update File: a.py\n@@\n-{old}\n+{new}\n*** End Patch\n"),
+            format!("--- a/a.py\n+++ b/a.py\n@@ -2 +2 @@\n-{old}\n+{new}\n"),
+        ]
+    };
+    for patch in patches("    return 1", "    return 9") {
+        assert_eq!(near(&patch), (Difference::TabsOrSpaces, None, 2), "{patch}");
+    }
+    for patch in patches("def g():", "def h():") {
+        let elsewhere = Some("deep/b.py".to_owned());
+        assert_eq!(
+            near(&patch),
+            (Difference::OtherFile, elsewhere, 1),
+            "{patch}"
+        );
+    }
+    for patch in patches("def old():", "def f():") {
+        assert_eq!(
+            near(&patch),
+            (Difference::AlreadyApplied, None, 1),
+            "{patch}"
+        );
+    }
 }

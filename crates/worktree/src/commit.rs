@@ -28,7 +28,7 @@ use crate::layout::Layout;
 use crate::metadata::{Metadata, Stamps};
 use crate::state::{MAX_JOURNAL, Phase, State};
 use crate::transaction::{Transaction, stage};
-use crate::undo::{tidy, undo};
+use crate::undo::{Handles, tidy, undo};
 use crate::worktree::{Lock, Worktree, is_interrupted};
 
 /// What a commit outlives.
@@ -81,13 +81,14 @@ impl Worktree {
             return Err(abandon(state, error));
         }
         let placed = stage(&mut folders, &mut journal, changes)
-            .and_then(|()| write(&state, &mut journal))
-            .and_then(|()| {
+            .and_then(|kept| write(&state, &mut journal).map(|()| kept))
+            .and_then(|kept| {
                 let mut transaction = Transaction {
                     folders: &mut folders,
                     journal: &journal,
                     changes,
                     stamps,
+                    kept: &kept,
                 };
                 transaction.place()
             })
@@ -136,7 +137,7 @@ fn take_back(
 ) -> CommitError {
     // With the mark still there, whoever recovers finds everything in place.
     let unmarked = state.unmark(journal.durability);
-    match unmarked.and_then(|()| undo(folders, journal, state)) {
+    match unmarked.and_then(|()| undo(folders, journal, state, Handles::Open)) {
         Ok(left) if left.is_empty() => error,
         outcome => CommitError::NotUndone {
             left: outcome.unwrap_or_default(),

@@ -138,8 +138,8 @@ pub enum RecoverError {
         /// What is wrong with it.
         problem: JournalProblem,
     },
-    /// Something stands where the old state belongs. The rest was put back; the journal is
-    /// kept, so that it can be tried again.
+    /// Something stands where the old state belongs, or the old state is gone. The rest was
+    /// put back. The journal is kept as long as there is something to try again.
     #[error("not everything could be put back: {}", list(left))]
     Left {
         /// What is not as before.
@@ -204,6 +204,9 @@ pub struct Left {
 pub enum LeftReason {
     /// Something that Probity did not write stands there.
     Foreign,
+    /// The folder or the old content is gone, taken away or moved by somebody. There is
+    /// nothing more to try.
+    Gone,
     /// The file system says no.
     Io(io::Error),
 }
@@ -213,10 +216,13 @@ impl fmt::Display for Left {
         write!(f, "`{}` ", self.path)?;
         match &self.reason {
             LeftReason::Foreign => f.write_str("was changed by someone else")?,
+            LeftReason::Gone => {
+                f.write_str("cannot be put back: its old content was taken away or moved")?;
+            }
             LeftReason::Io(error) => write!(f, "cannot be changed ({error})")?,
         }
         match &self.kept {
-            Some(kept) => write!(f, "; its old content is in `{kept}`"),
+            Some(kept) => write!(f, "; what was set aside is in `{kept}`"),
             None => Ok(()),
         }
     }

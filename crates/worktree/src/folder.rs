@@ -181,21 +181,23 @@ impl Folder {
 
     /// Lets two files change places, at once for whoever looks. Not every file system can.
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-    pub(crate) fn exchange(&self, name: &str, other: &str) -> io::Result<()> {
+    pub(crate) fn exchange(&self, name: &str, other: &str) -> io::Result<Exchange> {
         self.steps.take()?;
         if self.steps.links() == Links::Refused {
-            return Err(io::ErrorKind::Unsupported.into());
+            return Ok(Exchange::Unsupported);
         }
         let flags = rustix::fs::RenameFlags::EXCHANGE;
-        Ok(rustix::fs::renameat_with(
-            &self.fd, name, &self.fd, other, flags,
-        )?)
+        match rustix::fs::renameat_with(&self.fd, name, &self.fd, other, flags) {
+            Ok(()) => Ok(Exchange::Done),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(Exchange::Unsupported),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Lets two files change places; not here.
     #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-    pub(crate) fn exchange(&self, _: &str, _: &str) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+    pub(crate) fn exchange(&self, _: &str, _: &str) -> io::Result<Exchange> {
+        Ok(Exchange::Unsupported)
     }
 
     /// Brings the folder's own entries to the disk.
@@ -230,6 +232,14 @@ fn rename_exclusively(_: &Folder, _: &str, _: &Folder, _: &str) -> Result<(), Er
 
 fn bits(mode: u32) -> Mode {
     Mode::from_bits_truncate(mode & 0o7777)
+}
+
+/// What came of letting two files change places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exchange {
+    Done,
+    /// The file system cannot.
+    Unsupported,
 }
 
 /// The kind of what a name stands for.

@@ -1,6 +1,6 @@
 //! Open folders by their paths, so that each is opened once and no link is ever followed.
 //!
-//! A path is walked part by part from the root. At most [`MAX_OPEN`] folders are kept open;
+//! A path is walked part by part from the root. A bounded number of folders is kept open;
 //! paths come in order, so what was opened last is what is needed next.
 
 use std::collections::BTreeMap;
@@ -12,13 +12,19 @@ use rustix::io::Errno;
 
 use crate::folder::Folder;
 
-/// Most folders kept open: half of what a process may usually have open.
-const MAX_OPEN: usize = 512;
+/// Most folders kept open: a part of what the process may have open at all.
+fn max_open() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    // Without a limit there is still no need for more.
+    let quarter = limit.map_or(512, |limit| limit / 4);
+    usize::try_from(quarter).unwrap_or(512).clamp(8, 512)
+}
 
 /// The folders below a root.
 pub(crate) struct Folders {
     root: Rc<Folder>,
     open: BTreeMap<String, Rc<Folder>>,
+    max_open: usize,
 }
 
 /// How far the way to a folder leads.
@@ -44,6 +50,7 @@ impl Folders {
         Self {
             root: Rc::new(root),
             open: BTreeMap::new(),
+            max_open: max_open(),
         }
     }
 
@@ -98,7 +105,7 @@ impl Folders {
                 .saturating_add(name.len());
             depth = depth.saturating_add(1);
             if let Some(at) = path.get(..end) {
-                if self.open.len() >= MAX_OPEN {
+                if self.open.len() >= self.max_open {
                     self.open.clear();
                 }
                 self.open.insert(at.to_owned(), Rc::clone(&next));
@@ -226,12 +233,13 @@ mod tests {
     #[test]
     fn more_folders_than_stay_open_are_all_found() {
         let root = tempfile::tempdir().unwrap();
-        let deep = "d/".repeat(MAX_OPEN + 10);
+        let deep = "d/".repeat(40);
         let deep = deep.trim_end_matches('/');
         std::fs::create_dir_all(root.path().join(deep)).unwrap();
         let mut folders = folders(root.path());
+        folders.max_open = 8;
         assert!(folders.find(deep).unwrap().is_some());
         assert!(folders.find(deep).unwrap().is_some());
-        assert!(folders.open.len() <= MAX_OPEN);
+        assert!(folders.open.len() <= 8);
     }
 }

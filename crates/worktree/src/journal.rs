@@ -11,8 +11,8 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 
-use probity_core::RepoPath;
 use probity_core::patch::Change;
+use probity_core::{Digest, RepoPath};
 use serde::{Deserialize, Serialize};
 
 use crate::commit::Durability;
@@ -58,29 +58,39 @@ pub(crate) struct Entry {
     pub(crate) staged: Option<Staged>,
 }
 
-/// By what a file with new content is known again: another writer leaves another inode or
-/// another time.
+/// By what a file with new content is known again, wherever it is: its inode. That nobody
+/// has written to it since shows only its content; times may be as coarse as seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Staged {
     inode: String,
     size: u64,
-    /// In nanoseconds since 1970.
-    modified: String,
+    /// As [`File::digest`](probity_core::repo::File::digest).
+    digest: Digest,
 }
 
 impl Staged {
-    fn of(file: &Metadata) -> Self {
+    pub(crate) fn new(file: &Metadata, digest: Digest) -> Self {
         Self {
             inode: file.inode.to_string(),
             size: file.size,
-            modified: file.modified().to_string(),
+            digest,
         }
     }
 
-    /// Whether `file` is the one that was staged, with nothing written to it since.
+    /// Whether `file` is the one that was staged, whatever has been written to it since.
     pub(crate) fn is(&self, file: &Metadata) -> bool {
-        file.kind == Kind::File && *self == Self::of(file)
+        file.kind == Kind::File && self.inode == file.inode.to_string()
+    }
+
+    /// The size of what was written.
+    pub(crate) const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The digest of what was written.
+    pub(crate) const fn digest(&self) -> Digest {
+        self.digest
     }
 }
 
@@ -148,9 +158,9 @@ impl Journal {
     }
 
     /// Notes which files hold the new contents, in the order of the entries.
-    pub(crate) fn set_staged(&mut self, staged: &[Option<Metadata>]) {
+    pub(crate) fn set_staged(&mut self, staged: impl IntoIterator<Item = Option<Staged>>) {
         for (entry, staged) in self.entries.iter_mut().zip(staged) {
-            entry.staged = staged.as_ref().map(Staged::of);
+            entry.staged = staged;
         }
     }
 
@@ -272,7 +282,7 @@ mod tests {
         let mut journal = Journal::new(&own, Durability::Power, Vec::new(), Vec::new());
         journal.set_own(&own);
         journal.entries = vec![entry("a", Action::Create), entry("b/c", Action::Delete)];
-        journal.set_staged(&[Some(own), None]);
+        journal.set_staged([Some(Staged::new(&own, Digest::of(b""))), None]);
         assert!(journal.entries[0].staged.as_ref().unwrap().is(&own));
         journal.removed = vec![RemovedFolder {
             path: "a".parse().unwrap(),
@@ -299,7 +309,7 @@ mod tests {
             ..entry("a/b", Action::Edit)
         };
         let staged = Entry {
-            staged: Some(Staged::of(&metadata())),
+            staged: Some(Staged::new(&metadata(), Digest::of(b""))),
             ..entry("a", Action::Delete)
         };
         for entries in [

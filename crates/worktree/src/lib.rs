@@ -18,7 +18,8 @@
 //! wrote is never overwritten or taken away.
 //!
 //! Deliberately absent: changing links; keeping owners and extended attributes of edited
-//! files; Windows.
+//! files; a lock or journal for a folder *within* a repository that is opened as a root of
+//! its own; Windows.
 
 #[cfg(not(unix))]
 compile_error!("probity-worktree needs the file system calls of Unix");

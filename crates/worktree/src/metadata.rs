@@ -60,11 +60,6 @@ impl Metadata {
         }
     }
 
-    /// The last change of the content, in nanoseconds since 1970.
-    pub(crate) const fn modified(&self) -> i128 {
-        self.modified
-    }
-
     pub(crate) const fn is_same_file(&self, other: &Self) -> bool {
         self.device == other.device && self.inode == other.inode
     }

@@ -7,7 +7,7 @@ use crate::folders::Folders;
 use crate::journal::Journal;
 use crate::metadata::Metadata;
 use crate::state::{Phase, State};
-use crate::undo::{tidy, undo};
+use crate::undo::{Handles, tidy, undo};
 use crate::worktree::{Lock, Worktree};
 
 /// What a recovery has done.
@@ -103,7 +103,7 @@ fn end(
             Ok(Recovery::Completed)
         }
         Phase::Prepared => {
-            let left = undo(folders, journal, state).map_err(failed)?;
+            let left = undo(folders, journal, state, Handles::Fresh).map_err(failed)?;
             if !left.is_empty() {
                 return Err(RecoverError::Left { left });
             }

@@ -60,6 +60,10 @@ impl Worktree {
         let wanted = Wanted::new(patch.operations.iter().filter_map(created));
         let root = reader.folders.root();
         wanted.find(&mut reader, &root, None)?;
+        // One may have begun meanwhile, if the lock is not held.
+        if is_interrupted(&reader.folders).map_err(io_error(Path::new("")))? {
+            return Err(LoadError::Interrupted);
+        }
         Ok(Sparse {
             repo: reader.repo,
             stamps: reader.stamps,

@@ -149,8 +149,14 @@ impl State {
     /// Begins a journal: an empty file that means nothing yet.
     pub(crate) fn begin(&self) -> io::Result<File> {
         // One that was left half written is of no use to anybody.
-        self.folder.remove_file(BEING_WRITTEN)?;
-        self.folder.create_file(BEING_WRITTEN, 0o600)
+        let named = |error: io::Error| {
+            io::Error::new(
+                error.kind(),
+                format!("`{BEING_WRITTEN}` in its folder: {error}"),
+            )
+        };
+        self.folder.remove_file(BEING_WRITTEN).map_err(named)?;
+        self.folder.create_file(BEING_WRITTEN, 0o600).map_err(named)
     }
 
     /// Writes the journal and makes it count.

@@ -3,6 +3,7 @@
 //! Nothing here undoes anything: after an error the journal says enough.
 
 use std::rc::Rc;
+use std::thread;
 
 use probity_core::RepoPath;
 use probity_core::patch::Change;
@@ -10,9 +11,9 @@ use probity_core::repo::{File, FileMode};
 
 use crate::commit::failed;
 use crate::error::CommitError;
-use crate::folder::{Folder, Kind};
+use crate::folder::{Exchange, Folder, Kind};
 use crate::folders::{Folders, Way, parent, parents, prefix};
-use crate::journal::{Action, Entry, Journal};
+use crate::journal::{Action, Entry, Journal, Staged};
 use crate::metadata::{Metadata, Stamp, Stamps};
 use crate::read::read_within;
 use crate::undo::sync_homes;
@@ -27,6 +28,7 @@ pub(crate) struct Transaction<'a> {
     /// The changes, in the order of the journal's entries.
     pub(crate) changes: &'a [Change],
     pub(crate) stamps: &'a Stamps,
+    pub(crate) kept: &'a KeptModes,
 }
 
 /// A file that is as the plan was made on it.
@@ -111,7 +113,7 @@ impl<'a> Transaction<'a> {
             folder
                 .relocate(entry.path.name(), &home, &old)
                 .map_err(|error| gone(&entry.path, error))?;
-            verify(&home, &old, entry, before, seen.get(index))?;
+            verify(&home, &old, entry, before, seen.get(index), None)?;
         }
         Ok(())
     }
@@ -124,17 +126,21 @@ impl<'a> Transaction<'a> {
             let (path, name) = (&entry.path, entry.path.name());
             let home = self.home(entry)?;
             let (old, new) = (self.journal.old_name(index), self.journal.new_name(index));
-            if home.exchange(&new, name).is_ok() {
-                // The temporary name has become that of the old file.
-                verify(&home, &new, entry, before, seen.get(index))?;
-                continue;
+            let kept = self.kept.get(index).copied().flatten();
+            match home.exchange(&new, name) {
+                Ok(Exchange::Done) => {
+                    // The temporary name has become that of the old file.
+                    verify(&home, &new, entry, before, seen.get(index), kept)?;
+                }
+                Ok(Exchange::Unsupported) => {
+                    home.relocate(name, &home, &old)
+                        .map_err(|error| gone(path, error))?;
+                    verify(&home, &old, entry, before, seen.get(index), kept)?;
+                    home.relocate(&new, &home, name)
+                        .map_err(|error| occupied(path, error))?;
+                }
+                Err(error) => return Err(gone(path, error)),
             }
-            // There are file systems on which files cannot change places.
-            home.relocate(name, &home, &old)
-                .map_err(|error| gone(path, error))?;
-            verify(&home, &old, entry, before, seen.get(index))?;
-            home.relocate(&new, &home, name)
-                .map_err(|error| occupied(path, error))?;
         }
         Ok(())
     }
@@ -222,22 +228,65 @@ impl<'a> Transaction<'a> {
     }
 }
 
+/// The permissions that files had when their new contents were staged, in the order of the
+/// journal's entries; `None` for files that are created or go away.
+pub(crate) type KeptModes = Vec<Option<u32>>;
+
 /// Writes the new contents under temporary names, and notes in the journal what files these
 /// are.
 pub(crate) fn stage(
     folders: &mut Folders,
     journal: &mut Journal,
     changes: &[Change],
-) -> Result<(), CommitError> {
-    let mut staged = Vec::with_capacity(changes.len());
+) -> Result<KeptModes, CommitError> {
+    let contents = || changes.iter().filter_map(|change| change.after.as_ref());
+    let large = contents().any(|file| file.bytes().len() >= LARGE);
+    let files = thread::scope(|scope| {
+        if large {
+            // A file keeps its digest once it is computed; meanwhile the disk is busy.
+            scope.spawn(|| {
+                for file in contents() {
+                    let _ = file.digest();
+                }
+            });
+        }
+        stage_files(folders, journal, changes)
+    })?;
+    let staged = files.iter().zip(changes).map(|(file, change)| {
+        let (file, after) = (file.as_ref()?, change.after.as_ref()?);
+        Some(Staged::new(&file.own, after.digest()))
+    });
+    journal.set_staged(staged);
+    sync_homes(folders, journal).map_err(failed("bring to the disk", "."))?;
+    Ok(files
+        .into_iter()
+        .map(|file| file.and_then(|file| file.kept))
+        .collect())
+}
+
+/// From this many bytes on a digest is computed beside the writing.
+const LARGE: usize = 1 << 20;
+
+/// A file with new content.
+struct StagedFile {
+    own: Metadata,
+    /// The permissions of the file whose place it takes.
+    kept: Option<u32>,
+}
+
+fn stage_files(
+    folders: &mut Folders,
+    journal: &Journal,
+    changes: &[Change],
+) -> Result<Vec<Option<StagedFile>>, CommitError> {
+    let mut files = Vec::with_capacity(changes.len());
     for (index, (entry, change)) in journal.entries.iter().zip(changes).enumerate() {
-        staged.push(match &change.after {
+        files.push(match &change.after {
             Some(after) => Some(stage_file(folders, entry, &journal.new_name(index), after)?),
             None => None,
         });
     }
-    journal.set_staged(&staged);
-    sync_homes(folders, journal).map_err(failed("bring to the disk", "."))
+    Ok(files)
 }
 
 fn stage_file(
@@ -245,7 +294,7 @@ fn stage_file(
     entry: &Entry,
     name: &str,
     after: &File,
-) -> Result<Metadata, CommitError> {
+) -> Result<StagedFile, CommitError> {
     let failed = |source| failed("write", entry.path.as_str())(source);
     let home = folders
         .find(entry.home())
@@ -271,7 +320,7 @@ fn stage_file(
     if mode != own.mode {
         home.set_mode(&file, mode).map_err(failed)?;
     }
-    Ok(own)
+    Ok(StagedFile { own, kept })
 }
 
 /// The permissions `mode`, but for the executable bits, which follow `file_mode`; nobody
@@ -321,19 +370,23 @@ fn verify(
     entry: &Entry,
     before: &File,
     seen: Option<&Option<Seen>>,
-) -> Result<Metadata, CommitError> {
+    kept: Option<u32>,
+) -> Result<(), CommitError> {
     let path = &entry.path;
     let found = home.metadata(old);
     let found = found.map_err(failed("look at", path.as_str()))?;
     let (Some(found), Some(Some(seen))) = (found, seen) else {
         return Err(stale(path));
     };
-    if !seen.metadata.has_same_content(&found)
+    // Permissions that somebody has changed meanwhile must not be lost either.
+    let same_mode = kept.is_none_or(|kept| kept == found.mode);
+    if !same_mode
+        || !seen.metadata.has_same_content(&found)
         || (!seen.at_rest && !holds(home, old, path, &found, before.bytes())?)
     {
         return Err(stale(path));
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Whether the file `name`, which was found as `metadata`, holds `bytes`.

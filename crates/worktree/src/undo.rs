@@ -14,12 +14,13 @@ use std::io;
 use std::rc::Rc;
 
 use probity_core::RepoPath;
+use probity_core::repo::File;
 
 use crate::commit::Durability;
 use crate::error::{Left, LeftReason};
-use crate::folder::{Folder, Kind};
+use crate::folder::{Exchange, Folder, Kind};
 use crate::folders::{Folders, parent, parents, prefix};
-use crate::journal::{Action, Entry, Journal, RemovedFolder};
+use crate::journal::{Action, Entry, Journal, RemovedFolder, Staged};
 use crate::metadata::Metadata;
 use crate::read::read_within;
 use crate::state::State;
@@ -30,14 +31,26 @@ impl From<io::Error> for LeftReason {
     }
 }
 
-/// Takes a commit back and, if nothing is left of it, its journal away. Returns what could
+/// Which folders an undo works in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handles {
+    /// Those that the commit has open, even if somebody has moved them.
+    Open,
+    /// Those to which the paths lead now.
+    Fresh,
+}
+
+/// Takes a commit back and, if nothing is left to try, its journal away. Returns what could
 /// not be put back.
 pub(crate) fn undo(
     folders: &mut Folders,
     journal: &Journal,
     state: State,
+    handles: Handles,
 ) -> io::Result<Vec<Left>> {
-    folders.forget();
+    if handles == Handles::Fresh {
+        folders.forget();
+    }
     let mut undo = Undo {
         folders,
         journal,
@@ -50,7 +63,10 @@ pub(crate) fn undo(
     undo.old_files();
     undo.temporary_files();
     let left = undo.left;
-    if left.is_empty() {
+    if left
+        .iter()
+        .all(|left| matches!(left.reason, LeftReason::Gone))
+    {
         sync_homes(folders, journal)?;
         state.remove()?;
     }
@@ -150,27 +166,37 @@ impl Undo<'_> {
         }
     }
 
+    /// Takes a created file away: it is moved aside first, so that what is taken away is
+    /// what was looked at.
     fn created_file(&mut self, index: usize, entry: &Entry) -> Result<(), LeftReason> {
+        let Some(staged) = &entry.staged else {
+            // Nothing was moved yet.
+            return Ok(());
+        };
         let name = entry.path.name();
         let Some(folder) = self.folders.find(parent(&entry.path))? else {
             return Ok(());
         };
-        let Some(found) = folder.metadata(name)? else {
-            return Ok(());
-        };
-        let new = match self.folders.find(entry.home())? {
-            Some(home) => home.metadata(self.journal.new_name(index))?,
-            None => None,
-        };
-        if new.is_some_and(|new| !new.is_same_file(&found)) {
-            // Someone else's, made before ours could be.
-            return Ok(());
+        let aside = self.journal.old_name(index);
+        if folder.metadata(&aside)?.is_none() {
+            match folder.metadata(name)? {
+                Some(found) if staged.is(&found) => folder.relocate(name, &folder, &aside)?,
+                // Absent, or someone else's, made before ours could be.
+                Some(_) | None => return Ok(()),
+            }
         }
-        match (&entry.staged, new) {
-            (Some(staged), _) if staged.is(&found) => Ok(folder.remove_file(name)?),
-            // Ours, and somebody has written to it since.
-            (_, Some(_)) => Err(LeftReason::Foreign),
-            (_, None) => Ok(()),
+        if holds(&folder, &aside, staged)? {
+            return Ok(folder.remove_file(&aside)?);
+        }
+        // Ours, and somebody has written to it since; or somebody's that came between.
+        let is_ours = folder
+            .metadata(&aside)?
+            .is_some_and(|found| staged.is(&found));
+        folder.relocate(&aside, &folder, name)?;
+        if is_ours {
+            Err(LeftReason::Foreign)
+        } else {
+            Ok(())
         }
     }
 
@@ -213,31 +239,58 @@ impl Undo<'_> {
         let journal = self.journal;
         let edited = journal.of(Action::Edit).rev();
         for (index, entry) in edited.chain(journal.of(Action::Delete).rev()) {
-            let old = match self.aside(index, entry) {
-                Ok(Some(old)) => old,
-                Ok(None) => continue,
-                Err(reason) => {
-                    self.kept.insert(index);
-                    self.leave(&entry.path, None, reason);
-                    continue;
-                }
-            };
-            if let Err(reason) = self.old_file(&old, entry) {
+            if let Err((reason, kept)) = self.old_file(index, entry) {
                 self.kept.insert(index);
                 let home = entry.home();
                 let separator = if home.is_empty() { "" } else { "/" };
-                let kept = format!("{home}{separator}{old}");
-                self.leave(&entry.path, Some(kept), reason);
+                let kept = kept.map(|kept| format!("{home}{separator}{kept}"));
+                self.leave(&entry.path, kept, reason);
             }
         }
     }
 
-    /// The temporary name of the old file, if it was set aside: its own, or that of the new
-    /// one if the two have changed places.
-    fn aside(&mut self, index: usize, entry: &Entry) -> Result<Option<String>, LeftReason> {
-        let Some(home) = self.folders.find(entry.home())? else {
-            return Ok(None);
+    /// Puts the old file of an entry back. An error comes with the name under which what was
+    /// set aside is kept.
+    fn old_file(
+        &mut self,
+        index: usize,
+        entry: &Entry,
+    ) -> Result<(), (LeftReason, Option<String>)> {
+        let plain = |reason: LeftReason| (reason, None);
+        let io = |error: io::Error| (LeftReason::Io(error), None);
+        let moved = entry.action == Action::Delete || entry.staged.is_some();
+        let Some(home) = self.folders.find(entry.home()).map_err(io)? else {
+            return if moved {
+                Err(plain(LeftReason::Gone))
+            } else {
+                Ok(())
+            };
         };
+        let aside = self.aside(&home, index, entry).map_err(plain)?;
+        let folder = match self.folders.find(parent(&entry.path)).map_err(io)? {
+            Some(folder) => folder,
+            None => return Err((LeftReason::Gone, aside)),
+        };
+        let found = folder.metadata(entry.path.name()).map_err(io)?;
+        let is_ours = |found: &Metadata| entry.staged.as_ref().is_some_and(|s| s.is(found));
+        let Some(aside) = aside else {
+            // Nothing was set aside, or somebody took it away.
+            return match (entry.action, found) {
+                (Action::Edit, Some(found)) if is_ours(&found) => Err(plain(LeftReason::Gone)),
+                (_, _) => Ok(()),
+            };
+        };
+        put_back(&home, &aside, &folder, entry, found).map_err(|reason| (reason, Some(aside)))
+    }
+
+    /// The temporary name under which the old file was set aside, if it was: its own, or
+    /// that of the new one if the two have changed places.
+    fn aside(
+        &self,
+        home: &Folder,
+        index: usize,
+        entry: &Entry,
+    ) -> Result<Option<String>, LeftReason> {
         let (old, new) = (self.journal.old_name(index), self.journal.new_name(index));
         if home.metadata(&old)?.is_some() {
             return Ok(Some(old));
@@ -249,35 +302,6 @@ impl Undo<'_> {
         Ok((entry.action == Action::Edit && changed_places).then_some(new))
     }
 
-    fn old_file(&mut self, old: &str, entry: &Entry) -> Result<(), LeftReason> {
-        let Some(home) = self.folders.find(entry.home())? else {
-            return Ok(());
-        };
-        let Some(aside) = home.metadata(old)? else {
-            return Ok(());
-        };
-        let folder = self.existing(parent(&entry.path))?;
-        let name = entry.path.name();
-        let Some(found) = folder.metadata(name)? else {
-            return Ok(home.relocate(old, &folder, name)?);
-        };
-        if found.is_same_file(&aside) {
-            return Ok(home.remove_file(old)?);
-        }
-        if entry
-            .staged
-            .as_ref()
-            .is_some_and(|staged| staged.is(&found))
-        {
-            return Ok(home.replace(old, &folder, name)?);
-        }
-        // Somebody has put the old content back already.
-        if are_alike((&folder, name, &found), (&home, old, &aside))? {
-            return Ok(home.remove_file(old)?);
-        }
-        Err(LeftReason::Foreign)
-    }
-
     /// Takes the temporary files of new contents away.
     fn temporary_files(&mut self) {
         let journal = self.journal;
@@ -286,8 +310,13 @@ impl Undo<'_> {
                 continue;
             }
             let home = self.folders.find(entry.home());
+            let name = journal.new_name(index);
             let removed = home.and_then(|home| match home {
-                Some(home) => home.remove_file(&journal.new_name(index)),
+                Some(home) => match (&entry.staged, home.metadata(&name)?) {
+                    // Whatever it is, it is not what was written there.
+                    (Some(staged), Some(found)) if !staged.is(&found) => Ok(()),
+                    (_, _) => home.remove_file(&name),
+                },
                 None => Ok(()),
             });
             if let Err(error) = removed {
@@ -327,6 +356,65 @@ fn is_folder(holder: &Folder, name: &str) -> io::Result<bool> {
     Ok(found.is_some_and(|found| found.kind == Kind::Folder))
 }
 
+/// Moves what was set aside as `aside` to the entry's place, where `found` is now.
+fn put_back(
+    home: &Folder,
+    aside: &str,
+    folder: &Folder,
+    entry: &Entry,
+    found: Option<Metadata>,
+) -> Result<(), LeftReason> {
+    let name = entry.path.name();
+    let Some(found) = found else {
+        return Ok(home.relocate(aside, folder, name)?);
+    };
+    let Some(kept) = home.metadata(aside)? else {
+        return Err(LeftReason::Gone);
+    };
+    if found.is_same_file(&kept) {
+        return Ok(home.remove_file(aside)?);
+    }
+    if let Some(staged) = &entry.staged
+        && holds(folder, name, staged)?
+    {
+        // An edited file is in its home, so the two can change places once more.
+        return match home.exchange(aside, name)? {
+            Exchange::Done if holds(home, aside, staged)? => Ok(home.remove_file(aside)?),
+            Exchange::Done => {
+                // Somebody came between: what was there stays there.
+                home.exchange(aside, name)?;
+                Err(LeftReason::Foreign)
+            }
+            Exchange::Unsupported => Ok(home.replace(aside, folder, name)?),
+        };
+    }
+    // Somebody has put the old content back already.
+    if are_alike((folder, name, &found), (home, aside, &kept))? {
+        return Ok(home.remove_file(aside)?);
+    }
+    Err(LeftReason::Foreign)
+}
+
+/// Whether `name` is the staged file with what was written to it and nothing else.
+fn holds(folder: &Folder, name: &str, staged: &Staged) -> io::Result<bool> {
+    let found = folder.metadata(name)?;
+    let Some(found) = found.filter(|found| staged.is(found) && found.size == staged.size()) else {
+        return Ok(false);
+    };
+    let bytes = read_file(folder, name, found.size)?;
+    Ok(bytes.is_some_and(|bytes| File::regular(bytes).digest() == staged.digest()))
+}
+
+/// The bytes of a file of `size`, unless it has become something else.
+fn read_file(folder: &Folder, name: &str, size: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = folder.file(name)?;
+    let opened = Metadata::of_open(&file)?;
+    match opened.kind {
+        Kind::File => read_within(file, &opened, size),
+        Kind::Folder | Kind::Link | Kind::Special => Ok(None),
+    }
+}
+
 /// Whether two files, each with its folder, name and metadata, hold the same bytes.
 fn are_alike(
     (folder, name, metadata): (&Folder, &str, &Metadata),
@@ -335,14 +423,7 @@ fn are_alike(
     if metadata.kind != Kind::File || other.kind != Kind::File || metadata.size != other.size {
         return Ok(false);
     }
-    let bytes = |folder: &Folder, name: &str| -> io::Result<Option<Vec<u8>>> {
-        let file = folder.file(name)?;
-        let opened = Metadata::of_open(&file)?;
-        match opened.kind {
-            Kind::File => read_within(file, &opened, metadata.size),
-            Kind::Folder | Kind::Link | Kind::Special => Ok(None),
-        }
-    };
-    let (one, other) = (bytes(folder, name)?, bytes(other_folder, other_name)?);
+    let one = read_file(folder, name, metadata.size)?;
+    let other = read_file(other_folder, other_name, metadata.size)?;
     Ok(one.is_some() && one == other)
 }

@@ -137,7 +137,12 @@ fn locked(error: CommitError) -> Failure {
 
 /// Brings an interrupted change to an end, and says so.
 fn recover(worktree: &Worktree, lock: &Lock, ui: &Ui) -> Result<Recovery, Failure> {
-    let recovery = uninterrupted(|| worktree.recover(lock)).map_err(Failure::host)?;
+    let recovery = uninterrupted(|| worktree.recover(lock)).map_err(|error| match error {
+        RecoverError::Left { .. } => Failure::Host(anyhow::anyhow!(
+            "{error}; see to these files by hand. What was set aside is beside them; a journal that is still in `.git/probity` or `.probity-journal` can then be taken away"
+        )),
+        error => Failure::host(error),
+    })?;
     match recovery {
         Recovery::Nothing => {}
         Recovery::Undone => ui.note("note: an interrupted change was undone"),

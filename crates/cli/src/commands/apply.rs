@@ -11,7 +11,9 @@ use probity_core::guard::Guard;
 use probity_core::patch::{
     Change, Format, Patch, PatchError, PatchErrorKind, Plan, apply, look_elsewhere, render_plan,
 };
-use probity_worktree::{CommitError, Durability, LoadError, Lock, Recovery, Sparse, Worktree};
+use probity_worktree::{
+    CommitError, Durability, LoadError, Lock, RecoverError, Recovery, Sparse, Worktree,
+};
 use serde::Serialize;
 
 use super::input;

@@ -189,6 +189,8 @@ impl Guard {
     /// `path_denied` or `budget`.
     pub fn check_request(&self, patch: &Patch) -> Result<(), PatchError> {
         self.check_size(patch.payload_bytes())?;
+        let files = u64::try_from(patch.touched().len()).unwrap_or(u64::MAX);
+        self.check_files(files)?;
         for (index, operation) in patch.operations.iter().enumerate() {
             for path in [operation.removed(), operation.written()]
                 .into_iter()
@@ -201,6 +203,19 @@ impl Guard {
         Ok(())
     }
 
+    fn check_files(&self, files: u64) -> Result<(), PatchError> {
+        if files <= self.limits.max_files {
+            return Ok(());
+        }
+        Err(over(
+            format!(
+                "the patch changes {files} files, more than `max-files` = {}",
+                self.limits.max_files
+            ),
+            SMALLER,
+        ))
+    }
+
     /// Checks the size of the result, before it is committed.
     ///
     /// # Errors
@@ -208,16 +223,8 @@ impl Guard {
     /// request did not name.
     pub fn check_plan(&self, plan: &Plan) -> Result<(), PatchError> {
         let stat = plan.stat();
-        let hint = "make a smaller change, in several patches if need be";
-        if stat.files > self.limits.max_files {
-            return Err(over(
-                format!(
-                    "the patch changes {} files, more than `max-files` = {}",
-                    stat.files, self.limits.max_files
-                ),
-                hint,
-            ));
-        }
+        let hint = SMALLER;
+        self.check_files(stat.files)?;
         if stat.lines_changed() > self.limits.max_changed_lines {
             return Err(over(
                 format!(
@@ -244,6 +251,8 @@ impl Guard {
         Ok(())
     }
 }
+
+const SMALLER: &str = "make a smaller change, in several patches if need be";
 
 fn over(message: String, hint: &str) -> PatchError {
     PatchError::new(PatchErrorKind::Budget, message).with_hint(hint)

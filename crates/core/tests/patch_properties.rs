@@ -373,3 +373,81 @@ proptest! {
         }
     }
 }
+
+/// Wherever git's diff is cut off, what applies is whole files.
+#[test]
+fn a_diff_that_is_cut_off_applies_whole_files_only() {
+    let lines = |from: u32, to: u32| -> Vec<u8> {
+        (from..to)
+            .map(|n| format!("line {n}\n"))
+            .collect::<String>()
+            .into_bytes()
+    };
+    let mut before = Repo::new();
+    let mut after = Repo::new();
+    let mut put = |name: &str, old: Option<File>, new: Option<File>| {
+        for (tree, file) in [(&mut before, old), (&mut after, new)] {
+            if let Some(file) = file {
+                tree.insert(&path(name), file).unwrap();
+            }
+        }
+    };
+    let file = |bytes: Vec<u8>| Some(File::regular(bytes));
+    put("a-created", None, file(lines(50, 53)));
+    put(
+        "b-binary",
+        file(b"\0one".to_vec()),
+        file(b"\0two, longer".to_vec()),
+    );
+    put("c-deleted", file(lines(0, 3)), None);
+    put("d-moved", file(lines(10, 40)), None);
+    put("e-moved-to", None, file(lines(11, 40)));
+    put(
+        "f-mode",
+        file(lines(0, 5)),
+        Some(File::new(lines(0, 6), FileMode::Executable)),
+    );
+    put("g-new-binary", None, file(b"\0new".to_vec()));
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), &["init", "--quiet"], b"");
+    let mut trees = Vec::new();
+    for tree in [&before, &after] {
+        write_tree(folder.path(), tree);
+        git(folder.path(), &["add", "--all", "--force"], b"");
+        let id = git(folder.path(), &["write-tree"], b"");
+        trees.push(String::from_utf8(id).unwrap().trim().to_owned());
+    }
+    let diff = git(
+        folder.path(),
+        &["diff", "--binary", "-M", &trees[0], &trees[1]],
+        b"",
+    );
+    let outcome = |text: &[u8]| {
+        let mut repo = before.clone();
+        let patch = parse(Format::UnifiedDiff, text).ok()?;
+        apply(&mut repo, &patch, &open_guard()).ok()?;
+        Some(repo.digest())
+    };
+    let starts: Vec<usize> = (0..=diff.len())
+        .filter(|at| diff[*at..].starts_with(b"diff --git ") || *at == diff.len())
+        .collect();
+    assert!(starts.len() >= 7, "{}", String::from_utf8_lossy(&diff));
+    let whole: Vec<_> = starts
+        .iter()
+        .filter_map(|end| outcome(&diff[..*end]))
+        .collect();
+    assert_eq!(whole.len(), starts.len() - 1);
+    assert_eq!(whole.last(), Some(&after.digest()));
+    for end in 0..diff.len() {
+        // A section may end with its mode: an empty file, or a change of mode alone. Only the
+        // `index` line that git writes next tells more.
+        let open = [&b"new file mode 100644\n"[..], b"new mode 100755\n"];
+        if open.iter().any(|tail| diff[..end].ends_with(tail)) {
+            continue;
+        }
+        if let Some(found) = outcome(&diff[..end]) {
+            let shown = String::from_utf8_lossy(&diff[..end]);
+            assert!(whole.contains(&found), "cut at {end}:\n{shown}");
+        }
+    }
+}

@@ -1,9 +1,8 @@
 //! Lists of globs, and how exactly a path has to be spelled to match one.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use unicode_normalization::UnicodeNormalization as _;
 
-use crate::repo::RepoPath;
+use crate::repo::{RepoPath, fold};
 
 /// A pattern cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -184,11 +183,6 @@ fn variants(text: &str, spelling: Spelling) -> Vec<String> {
             vec![text.to_owned(), folded, below]
         }
     }
-}
-
-/// The pattern under the folding of [`RepoPath::folded`].
-fn fold(text: &str) -> String {
-    text.nfd().flat_map(char::to_lowercase).nfc().collect()
 }
 
 fn check_pattern(text: &str) -> Result<(), &'static str> {

@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 
 use super::error::ordinal;
-use super::{Action, FileDiff, Hunk, Operation, Origin, Patch, PatchError, PatchErrorKind};
+use super::{
+    Action, Content, FileDiff, Hunk, Operation, Origin, Patch, PatchError, PatchErrorKind,
+};
 use crate::repo::{Repo, RepoPath};
 
 /// Refuses paths through links, then operations that claim the same thing.
@@ -21,7 +23,19 @@ pub(super) fn check(repo: &Repo, patch: &Patch) -> Result<(), PatchError> {
     for path in patch.bases.keys() {
         refuse_link(repo, path)?;
     }
-    overlaps(&patch.operations)
+    overlaps(&patch.operations)?;
+    for (index, operation) in patch.operations.iter().enumerate() {
+        if let Action::Diff(diff) = &operation.action
+            && let Content::Hunks(hunks) = &diff.content
+        {
+            check_hunks(hunks).map_err(|error| {
+                error
+                    .with_path(&operation.path)
+                    .with_operation(ordinal(index))
+            })?;
+        }
+    }
+    Ok(())
 }
 
 fn refuse_link(repo: &Repo, path: &RepoPath) -> Result<(), PatchError> {
@@ -140,7 +154,7 @@ fn overlap(path: &RepoPath, first: usize, second: usize) -> PatchError {
 }
 
 /// Refuses hunks whose stated lines overlap or are out of order.
-pub(super) fn check_hunks(hunks: &[Hunk]) -> Result<(), PatchError> {
+fn check_hunks(hunks: &[Hunk]) -> Result<(), PatchError> {
     let mut end = 0_u64;
     for (index, hunk) in hunks.iter().enumerate() {
         let newlines = memchr::memchr_iter(b'\n', &hunk.old).count();

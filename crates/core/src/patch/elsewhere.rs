@@ -70,10 +70,10 @@ fn find_namesakes(folder: &Directory, prefix: &str, name: &str, found: &mut Vec<
 }
 
 fn name_other_files(error: PatchError, patch: &Patch, repo: &Repo) -> PatchError {
-    let nearer = error
-        .near
-        .as_ref()
-        .is_some_and(|near| near.difference != Difference::OneLine);
+    let nearer = match &error.near {
+        Some(near) => near.difference != Difference::OneLine,
+        None => !error.lines.is_empty(),
+    };
     let operation = error
         .operation
         .and_then(|number| usize::try_from(number).ok())
@@ -96,6 +96,13 @@ fn name_other_files(error: PatchError, patch: &Patch, repo: &Repo) -> PatchError
         .filter(|byte| !byte.is_ascii_whitespace())
         .count();
     if visible < MIN_VISIBLE {
+        return error;
+    }
+    let here = operation.read().and_then(|path| repo.get(path));
+    let is_here =
+        here.is_some_and(|file| memchr::memmem::find(&to_lf(file.bytes(), |_| ()), &old).is_some());
+    if is_here {
+        // It is not the place that is wrong.
         return error;
     }
     let found = find_text(repo, operation.read(), &old);

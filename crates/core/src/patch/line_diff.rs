@@ -19,6 +19,10 @@ pub(crate) struct Match {
     pub(crate) len: usize,
 }
 
+/// The most lines of both texts together, ends that they share set aside, among which
+/// common ones are sought: 4,000,000.
+const MAX_LINES: usize = 4_000_000;
+
 /// Steps of Myers' algorithm that one plan or rendering may take in the worst case.
 const MAX_STEPS: usize = 1 << 28;
 
@@ -65,8 +69,13 @@ pub(crate) fn changed_lines(old: &[u8], new: &[u8], budget: &mut DiffBudget) -> 
         None => 0,
     };
     let middle = |text: &'_ [u8]| text.len().saturating_sub(tail);
-    let old = split_lines(old.get(..middle(old)).unwrap_or_default());
-    let new = split_lines(new.get(..middle(new)).unwrap_or_default());
+    let old = old.get(..middle(old)).unwrap_or_default();
+    let new = new.get(..middle(new)).unwrap_or_default();
+    let (old_lines, new_lines) = (count_lines(old), count_lines(new));
+    if old_lines.saturating_add(new_lines) > MAX_LINES {
+        return (new_lines, old_lines);
+    }
+    let (old, new) = (split_lines(old), split_lines(new));
     let common: usize = common_lines(&old, &new, budget)
         .iter()
         .map(|run| run.len)
@@ -145,6 +154,19 @@ pub(crate) fn common_lines<'a>(
         .take(rest(old).min(rest(new)))
         .take_while(|(a, b)| a == b)
         .count();
+    let between_ends = rest(old)
+        .saturating_add(rest(new))
+        .saturating_sub(tail.saturating_mul(2));
+    if between_ends > MAX_LINES {
+        return join(vec![
+            (0, 0, head),
+            (
+                old.len().saturating_sub(tail),
+                new.len().saturating_sub(tail),
+                tail,
+            ),
+        ]);
+    }
     let mut names: BTreeMap<&'a [u8], usize> = BTreeMap::new();
     let mut name = |lines: &[&'a [u8]]| -> Vec<usize> {
         let changed = lines.get(head..lines.len().saturating_sub(tail));

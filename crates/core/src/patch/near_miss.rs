@@ -273,7 +273,8 @@ fn folded_match(text: &[u8], old: &[u8], by: Fold) -> Option<Explanation> {
     let places = folded_text
         .origin
         .get(at..at.saturating_add(folded_old.origin.len()))?;
-    let (there, here, offset) = first_difference(text, places, old, &folded_old.origin)?;
+    let pieces = first_difference(text, places, old, &folded_old.origin)?;
+    let (there, here, offset) = without_common_start(pieces);
     let line = line_at(text, offset);
     Some(
         Explanation::new(
@@ -324,9 +325,31 @@ fn first_difference<'a>(
     None
 }
 
+/// The pieces without what they start with both, so that the place is the one where they
+/// differ.
+fn without_common_start((there, here, offset): Pieces<'_>) -> Pieces<'_> {
+    let mut same = there.iter().zip(here).take_while(|(a, b)| a == b).count();
+    // Not in the middle of a character.
+    while same > 0
+        && [there, here]
+            .iter()
+            .any(|piece| piece.get(same).is_some_and(|byte| byte & 0xc0 == 0x80))
+    {
+        same = same.saturating_sub(1);
+    }
+    (
+        there.get(same..).unwrap_or_default(),
+        here.get(same..).unwrap_or_default(),
+        offset.saturating_add(same),
+    )
+}
+
 /// A piece of text between quotes, escaped and cut, with the code points of what is not
 /// ASCII.
 fn shown(piece: &[u8]) -> String {
+    if piece.is_empty() {
+        return "nothing".to_owned();
+    }
     let text = String::from_utf8_lossy(piece);
     let cut: String = text.chars().take(MAX_SHOWN).collect();
     let mut out = format!("\"{}\"", cut.escape_debug().to_string().replace("\\'", "'"));
@@ -438,25 +461,31 @@ mod tests {
                 "first  \nsecond\n",
                 "first\nsecond",
                 1,
-                "only in spaces and tabs: line 1 has \"t  \"",
+                "only in spaces and tabs: line 1 has \"  \" where the old text has nothing",
             ),
             (
                 "a\r\nb\r\n",
                 "a\nb\n",
                 1,
-                "only in line ends: line 1 has \"a\\r\"",
+                "only in line ends: line 1 has \"\\r\"",
             ),
             (
                 "prix\u{a0}: 9",
                 "prix : 9",
                 1,
-                "look alike: line 1 has \"x\\u{a0}\" (U+00A0)",
+                "look alike: line 1 has \"\\u{a0}\" (U+00A0)",
             ),
             (
                 "it\u{2019}s\n",
                 "it's",
                 1,
                 "has \"\u{2019}\" (U+2019) where the old text has \"'\"",
+            ),
+            (
+                "a\nbb\n\tcc\n",
+                "a\nbb\n    cc",
+                3,
+                "line 3 has \"\\t\" where the old text has \"    \"",
             ),
             ("cafe\u{301}\n", "caf\u{e9}", 1, "look alike"),
             (
@@ -465,7 +494,7 @@ mod tests {
                 1,
                 "upper and lower case: line 1 has \"H\"",
             ),
-            ("x\n\na b\n", "x\na b", 1, "white space and line breaks"),
+            ("x\n\na b\n", "x\na b", 2, "white space and line breaks"),
             ("left\nright\n", "left\\nright", 1, "escaped once too often"),
             (
                 "open();\nx = 1;\nclose();\n",
@@ -509,8 +538,8 @@ mod tests {
                 "difference": "look_alikes",
                 "path": null,
                 "line": 1,
-                "found": "x\u{a0}",
-                "expected": "x ",
+                "found": "\u{a0}",
+                "expected": " ",
                 "code_points": ["U+00A0"],
             })
         );

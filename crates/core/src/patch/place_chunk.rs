@@ -8,6 +8,7 @@ use super::error::ordinal;
 use super::line_ends::line_span;
 use super::near_miss;
 use super::place_edit::{Work, ambiguous, refuse_binary, refuse_nul};
+use super::place_insert::left_of;
 use super::search::{MAX_LISTED, lines_in_text};
 use super::splice::Span;
 use super::text_view::TextView;
@@ -28,7 +29,29 @@ pub(super) fn place_chunks(
         cursor = place_chunk(&view, chunk, cursor, work, &mut spans)
             .map_err(|error| error.with_hunk(ordinal(index)))?;
     }
+    close_up(file, &mut spans);
     Ok(spans)
+}
+
+/// Takes back the line end before an addition behind the last line, where a change before
+/// it has taken that line away.
+fn close_up(file: &[u8], spans: &mut [Span]) {
+    let Some((last, before)) = spans.split_last_mut() else {
+        return;
+    };
+    let appends = last.start == last.end && last.end == file.len();
+    let touched = before.last().is_some_and(|span| span.end == last.start);
+    if !appends || !touched || file.is_empty() || file.ends_with(b"\n") {
+        return;
+    }
+    if left_of(file, before, last.start).is_none_or(|byte| byte == b'\n') {
+        let rest = last
+            .new
+            .strip_prefix(b"\r\n")
+            .or_else(|| last.new.strip_prefix(b"\n"))
+            .map(<[u8]>::to_vec);
+        last.new = rest.unwrap_or_else(|| std::mem::take(&mut last.new));
+    }
 }
 
 /// Adds the spans of `chunk`, which lies at or below `cursor`, and returns where it ends.
@@ -171,7 +194,10 @@ fn find_lines(
     let found = lines_in_text(text, cursor, old, MAX_LISTED);
     if chunk.tail == Tail::EndOfFile {
         // A file without a newline at its end lacks the last byte of the old lines.
-        let tail = |len: usize| text.len().checked_sub(len).filter(|at| *at >= cursor);
+        let tail = |len: usize| {
+            let at = text.len().checked_sub(len)?;
+            (at >= cursor && starts_line(text, at)).then_some(at)
+        };
         let whole = tail(old.len()).filter(|at| found_at(text, *at, old));
         let open = tail(old.len().saturating_sub(1)).filter(|at| found_at(text, *at, old));
         return whole.or(open).ok_or_else(|| {
@@ -222,7 +248,12 @@ fn find_lines(
     }
 }
 
-/// Whether the lines `old` stand at `at` and end the file.
+fn starts_line(text: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    before.is_none_or(|byte| *byte == b'\n')
+}
+
+/// Whether the lines `old` stand at `at`, which starts a line.
 fn found_at(text: &[u8], at: usize, old: &[u8]) -> bool {
     lines_in_text(text, at, old, 1) == [at]
 }
@@ -276,6 +307,23 @@ mod tests {
         assert_eq!(one("", "+x\n", EndOfFile), ok("x\n"));
         assert_eq!(one("a\n", "+x\n", EndOfFile), ok("a\nx\n"));
         assert_eq!(one("a\n", " a\n+\n", EndOfFile), ok("a\n\n"));
+    }
+
+    #[test]
+    fn the_tail_is_whole_lines() {
+        use Tail::EndOfFile;
+        for file in ["foo bar\n", "foo bar", "foo\nfoo bar\n"] {
+            assert_eq!(
+                one(file, "-bar\n+baz\n", EndOfFile),
+                Err(PatchErrorKind::NotFound)
+            );
+        }
+        let chunks = [
+            chunk(&[], " b\n-a\n", Tail::Open),
+            chunk(&[], "+x\n", EndOfFile),
+        ];
+        assert_eq!(apply("b\na", &chunks), Ok("b\nx".to_owned()));
+        assert_eq!(apply("b\na\n", &chunks), Ok("b\nx\n".to_owned()));
     }
 
     #[test]

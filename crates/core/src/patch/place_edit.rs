@@ -3,7 +3,9 @@
 use super::line_ends::{block_span, with_endings};
 use super::near_miss;
 use super::place_insert::{Placed, place_insert, refuse_clashes};
-use super::search::{MAX_LISTED, SearchBudget, disjoint_occurrences, lines_in_text, occurrences};
+use super::search::{
+    MAX_LISTED, MAX_PLACES, SearchBudget, disjoint_occurrences, lines_in_text, occurrences,
+};
 use super::splice::{ResultBudget, Span};
 use super::text_view::{TextView, to_lf, without_bom};
 use super::{Edit, Insert, Occurrence, PatchError, PatchErrorKind, Unit};
@@ -101,7 +103,7 @@ fn place_edit(
         }
         (Occurrence::Once, Unit::Lines) => lines_in_text(view.text(), 0, &old, MAX_LISTED),
         (Occurrence::All, Unit::Lines) => {
-            let found = lines_in_text(view.text(), 0, &old, usize::MAX);
+            let found = lines_in_text(view.text(), 0, &old, MAX_PLACES.saturating_add(1));
             let clash = found
                 .iter()
                 .zip(found.iter().skip(1))
@@ -115,6 +117,13 @@ fn place_edit(
     if echoed.is_some() {
         // A byte order mark stands at the start of the file only.
         found.retain(|at| *at == 0);
+    }
+    if found.len() > MAX_PLACES {
+        return Err(PatchError::new(
+            PatchErrorKind::Budget,
+            format!("the old text occurs more than {MAX_PLACES} times"),
+        )
+        .with_hint("give a longer old text, or replace the file whole"));
     }
     if found.is_empty() {
         return Err(not_found(view, &old, new));

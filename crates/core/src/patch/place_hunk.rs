@@ -30,7 +30,9 @@ pub(super) fn place_hunks(
         }
         let start = place(&mut lines, hunk, search).map_err(number)?;
         let end = start.saturating_add(hunk.old.len());
-        let joins = !hunk.new.is_empty() && !hunk.new.ends_with(b"\n") && end < file.len();
+        let is_last = index.saturating_add(1) == hunks.len();
+        let open = !hunk.new.is_empty() && !hunk.new.ends_with(b"\n");
+        let joins = open && (end < file.len() || !is_last);
         if joins {
             return Err(number(PatchError::syntax(
                 "the last new line of the hunk has no newline, but it is not the last of the file",
@@ -64,6 +66,8 @@ struct Lines<'a> {
     file: &'a [u8],
     /// A line, from 0, and where it starts.
     known: (usize, usize),
+    /// A line, from 0, behind the end of the file.
+    absent: usize,
 }
 
 impl<'a> Lines<'a> {
@@ -71,11 +75,15 @@ impl<'a> Lines<'a> {
         Self {
             file,
             known: (0, 0),
+            absent: usize::MAX,
         }
     }
 
     /// Where the line `index`, from 0, starts. Behind the last newline there is one more.
     fn start(&mut self, index: usize) -> Option<usize> {
+        if index >= self.absent {
+            return None;
+        }
         if index < self.known.0 {
             self.known = (0, 0);
         }
@@ -86,7 +94,10 @@ impl<'a> Lines<'a> {
         else {
             return Some(offset);
         };
-        let newline = memchr::memchr_iter(b'\n', self.file.get(offset..)?).nth(ahead)?;
+        let Some(newline) = memchr::memchr_iter(b'\n', self.file.get(offset..)?).nth(ahead) else {
+            self.absent = index;
+            return None;
+        };
         let start = offset.saturating_add(newline).saturating_add(1);
         self.known = (index, start);
         Some(start)
@@ -161,8 +172,12 @@ fn elsewhere(
     search: &mut SearchBudget,
 ) -> Result<usize, PatchError> {
     search.charge(lines.file)?;
-    let mut found = at_line_starts(lines.file, &hunk.old, MAX_LISTED);
-    found.retain(|at| lines.match_at(*at, &hunk.old));
+    let found = if hunk.old.is_empty() || hunk.old.ends_with(b"\n") {
+        at_line_starts(lines.file, &hunk.old, MAX_LISTED)
+    } else {
+        // Lines of which the last has no newline end the file or are not in it.
+        lines.tail(&hunk.old).into_iter().collect()
+    };
     match found.as_slice() {
         [] => Err(not_found(lines.file, hunk)),
         [only] => Ok(*only),

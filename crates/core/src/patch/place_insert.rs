@@ -83,18 +83,19 @@ pub(super) fn place_insert(
 /// Refuses sorted changes of one file that share text, whose order at one place is open, or
 /// that would join lines.
 pub(super) fn refuse_clashes(file: &[u8], placed: &[(u32, Placed)]) -> Result<(), PatchError> {
-    for ((first, before), (second, after)) in placed.iter().zip(placed.iter().skip(1)) {
+    let spans: Vec<&Span> = placed.iter().map(|(_, placed)| &placed.span).collect();
+    for (index, ((first, before), (second, after))) in
+        placed.iter().zip(placed.iter().skip(1)).enumerate()
+    {
         let (a, b) = (&before.span, &after.span);
         let shared = b.start < a.end || (a.start == b.start && a.end == b.end);
-        let left = match a.new.last() {
-            Some(last) => Some(last),
-            None => a.start.checked_sub(1).and_then(|at| file.get(at)),
-        };
+        let done = spans.get(..=index).unwrap_or_default();
+        let left = left_of(file, done, b.start);
         let joins = a.end == b.start
             && match after.before {
                 Before::Anything => false,
-                Before::LineEnd => left.is_some_and(|byte| *byte != b'\n'),
-                Before::OpenLine => left.is_none_or(|byte| *byte == b'\n'),
+                Before::LineEnd => left.is_some_and(|byte| byte != b'\n'),
+                Before::OpenLine => left.is_none_or(|byte| byte == b'\n'),
             };
         if shared || joins {
             return Err(PatchError::new(
@@ -106,6 +107,28 @@ pub(super) fn refuse_clashes(file: &[u8], placed: &[(u32, Placed)]) -> Result<()
         }
     }
     Ok(())
+}
+
+/// The byte of the result that comes right before `at` of the original, once `spans`, which
+/// are sorted and end at or before it, are replaced.
+pub(super) fn left_of<S: std::borrow::Borrow<Span>>(
+    file: &[u8],
+    spans: &[S],
+    mut at: usize,
+) -> Option<u8> {
+    for span in spans.iter().rev() {
+        let span = span.borrow();
+        if span.end != at {
+            break;
+        }
+        if let Some(last) = span.new.last() {
+            return Some(*last);
+        }
+        at = span.start;
+    }
+    at.checked_sub(1)
+        .and_then(|before| file.get(before))
+        .copied()
 }
 
 #[cfg(test)]
@@ -178,6 +201,15 @@ mod tests {
         assert_eq!(both("a\nb\n", &edit("a\nb", "A\nB"), &at(1)), clash);
         assert_eq!(both("a\nb", &edit("b", "B"), &at(2)), ok("a\nB\nx"));
         assert_eq!(both("a\nb", &edit("b", "B\n"), &at(2)), clash);
+        let cut = edit("q\n", "q");
+        let gone = edit("a\n", "");
+        let behind = at(2);
+        let three = [
+            (1, Request::Edit(&cut)),
+            (2, Request::Edit(&gone)),
+            (3, Request::Insert(&behind)),
+        ];
+        assert_eq!(place(b"q\na\nb\n", &three), Err(PatchErrorKind::Overlap));
         let (first, second) = (at(1), at(1));
         let twice = [(1, Request::Insert(&first)), (2, Request::Insert(&second))];
         assert_eq!(place(b"a\n", &twice), Err(PatchErrorKind::Overlap));

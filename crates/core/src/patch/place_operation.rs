@@ -12,11 +12,11 @@ use super::search::SearchBudget;
 use super::splice::{ResultBudget, splice};
 use super::{
     Action, BinaryData, BinaryDiff, BlobId, Content, Expected, FileDiff, Operation, Patch,
-    PatchError, PatchErrorKind, Update, claims,
+    PatchError, PatchErrorKind, Update,
 };
 use super::{near_miss, text_view};
 use crate::Digest;
-use crate::repo::{File, FileMode, Kind, Repo, RepoPath};
+use crate::repo::{File, FileMode, InsertError, Kind, Repo, RepoPath};
 
 /// A patch on its way onto a tree.
 pub(super) struct Placing<'a> {
@@ -24,6 +24,8 @@ pub(super) struct Placing<'a> {
     patch: &'a Patch,
     /// The tree without the files that the patch takes away.
     remaining: Repo,
+    /// The files whose bases have been compared.
+    checked: BTreeSet<RepoPath>,
     search: SearchBudget,
     result: ResultBudget,
 }
@@ -38,6 +40,7 @@ impl<'a> Placing<'a> {
             repo,
             patch,
             remaining,
+            checked: BTreeSet::new(),
             search: SearchBudget::new(),
             result: ResultBudget::new(),
         }
@@ -158,9 +161,6 @@ impl<'a> Placing<'a> {
     }
 
     fn changed(&mut self, operation: &Operation, diff: &FileDiff) -> Result<File, PatchError> {
-        if let Content::Hunks(hunks) = &diff.content {
-            claims::check_hunks(hunks)?;
-        }
         let path = &operation.path;
         let from = operation.read().unwrap_or(path);
         let file = self.source(from)?;
@@ -168,6 +168,8 @@ impl<'a> Placing<'a> {
             self.check_free(path)?;
         }
         check_mode(from, &file, diff.old_mode)?;
+        // What is read counts as well: a file may be copied many times.
+        self.result.charge(file.bytes().len())?;
         let mode = diff.new_mode.unwrap_or_else(|| file.mode());
         let hunks = match &diff.content {
             Content::Hunks(hunks) => hunks,
@@ -179,9 +181,8 @@ impl<'a> Placing<'a> {
             return Ok(file.with_mode(mode));
         }
         let spans = place_hunks(file.bytes(), hunks, &mut self.search)?;
-        let added: usize = hunks.iter().map(|hunk| hunk.new.len()).sum();
         self.result
-            .charge(file.bytes().len().saturating_add(added))?;
+            .charge(hunks.iter().map(|hunk| hunk.new.len()).sum())?;
         Ok(File::new(splice(file.bytes(), &spans)?, mode))
     }
 
@@ -217,7 +218,7 @@ impl<'a> Placing<'a> {
     }
 
     /// The original file at `path`, as the patch expects it.
-    fn source(&self, path: &RepoPath) -> Result<File, PatchError> {
+    fn source(&mut self, path: &RepoPath) -> Result<File, PatchError> {
         let file = match self.repo.kind(path) {
             Some(Kind::File | Kind::Symlink) => self.repo.get(path),
             Some(Kind::Directory) => {
@@ -233,17 +234,17 @@ impl<'a> Placing<'a> {
         let Some(file) = file else {
             return Err(self.missing(path));
         };
-        if let Some(digest) = self.patch.bases.get(path) {
-            check_base(path, Some(file), digest)?;
+        let file = file.clone();
+        if let Some(digest) = self.patch.bases.get(path)
+            && self.checked.insert(path.clone())
+        {
+            check_base(path, Some(&file), digest)?;
         }
-        Ok(file.clone())
+        Ok(file)
     }
 
     fn missing(&self, path: &RepoPath) -> PatchError {
-        let above = path
-            .parents()
-            .find(|parent| self.repo.kind(parent) == Some(Kind::File));
-        if let Some(parent) = above {
+        if let Some(parent) = self.repo.file_on_the_way(path) {
             return refuse(
                 PatchErrorKind::NotAFile,
                 path,
@@ -280,11 +281,16 @@ impl<'a> Placing<'a> {
                 ));
             }
         }
-        // The tree itself knows which parents stand in the way.
-        let mut trial = self.remaining.clone();
-        trial
-            .insert(path, File::new([], FileMode::Regular))
-            .map_err(|error| not_a_file(path, &error))
+        match self.remaining.file_on_the_way(path) {
+            None => Ok(()),
+            Some(parent) => Err(not_a_file(
+                path,
+                &InsertError::ParentNotDirectory {
+                    path: path.clone(),
+                    parent,
+                },
+            )),
+        }
     }
 }
 

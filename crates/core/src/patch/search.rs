@@ -50,7 +50,11 @@ pub(super) fn occurrences(text: &[u8], needle: &[u8], limit: usize) -> Vec<usize
     found
 }
 
-/// The offsets of all occurrences of `needle`, or of the first two that overlap.
+/// The most places at which one edit may replace text: 1,000,000.
+pub(super) const MAX_PLACES: usize = 1_000_000;
+
+/// The offsets of all occurrences of `needle`, or of the first two that overlap. One more
+/// than [`MAX_PLACES`] are not looked for.
 pub(super) fn disjoint_occurrences(
     text: &[u8],
     needle: &[u8],
@@ -66,6 +70,9 @@ pub(super) fn disjoint_occurrences(
             return Err((*last, at));
         }
         found.push(at);
+        if found.len() > MAX_PLACES {
+            break;
+        }
         from = at.saturating_add(1);
     }
     Ok(found)

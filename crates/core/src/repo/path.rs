@@ -139,14 +139,24 @@ impl RepoPath {
     }
 
     /// The form under which two paths collide on a file system that ignores case or
-    /// normalises Unicode: NFC of the lower-cased NFD.
+    /// normalises Unicode: NFC of the NFD in upper, then lower case, so that letters with
+    /// several lower-case forms (σ and ς, s and ſ) are one.
     #[must_use]
     pub fn folded(&self) -> String {
         if self.0.is_ascii() {
             return self.0.to_ascii_lowercase();
         }
-        self.0.nfd().flat_map(char::to_lowercase).nfc().collect()
+        fold(&self.0)
     }
+}
+
+/// The folding of [`RepoPath::folded`] on any text.
+pub(crate) fn fold(text: &str) -> String {
+    text.nfd()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .nfc()
+        .collect()
 }
 
 fn check(path: &str) -> Result<(), PathProblem> {
@@ -369,5 +379,13 @@ mod tests {
         let composed = RepoPath::new("Caf\u{e9}.TXT").unwrap();
         let decomposed = RepoPath::new("cafe\u{301}.txt").unwrap();
         assert_eq!(composed.folded(), decomposed.folded());
+        for (one, other) in [
+            ("ΟΔΟΣ", "οδος"),
+            ("STRASSE", "straße"),
+            ("Jenkinſfile", "JENKINSFILE"),
+        ] {
+            let folded = |text: &str| RepoPath::new(text).unwrap().folded();
+            assert_eq!(folded(one), folded(other));
+        }
     }
 }

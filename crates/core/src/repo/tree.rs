@@ -149,6 +149,23 @@ impl Repo {
         None
     }
 
+    /// The first file, or link, that stands where a folder should lead to `path`.
+    #[must_use]
+    pub fn file_on_the_way(&self, path: &RepoPath) -> Option<RepoPath> {
+        let mut directory = &self.root;
+        let mut end = 0_usize;
+        for part in path.parts() {
+            end = end.saturating_add(part.len());
+            match directory.entries.get(part)? {
+                Child::Directory(next) => directory = next,
+                Child::File(_) if end == path.as_str().len() => return None,
+                Child::File(_) => return RepoPath::new(path.as_str().get(..end)?).ok(),
+            }
+            end = end.saturating_add(1);
+        }
+        None
+    }
+
     /// Whether both are the same tree in memory; `false` says nothing.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.root, &other.root)

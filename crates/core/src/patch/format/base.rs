@@ -93,10 +93,26 @@ impl BaseLines {
         Ok(())
     }
 
-    /// What follows the key if `line` is a base line in prose.
-    pub(super) fn in_prose(line: &[u8]) -> Option<&[u8]> {
-        let rest = line.strip_prefix(b"base: ")?;
-        rest.starts_with(b"sha256:").then_some(rest)
+    /// Takes in the line `number` of a patch's prose if it is a base line, or looks like one:
+    /// a condition with a slip must not be no condition.
+    pub(super) fn prose(&mut self, line: &[u8], number: u32) -> Result<(), PatchError> {
+        if let Some(rest) = line.strip_prefix(b"base: ") {
+            let digest = rest.get(..7).unwrap_or_default();
+            if digest == b"sha256:" {
+                return self.push(rest, number);
+            }
+        }
+        let lower = line.trim_ascii().to_ascii_lowercase();
+        let looks_like = lower.starts_with(b"base")
+            && memchr::memmem::find(&lower, b":").is_some()
+            && memchr::memmem::find(&lower, b"sha256").is_some();
+        if looks_like {
+            return Err(PatchError::syntax(format!(
+                "line {number} of the patch is nearly a condition `base: sha256:<64 hexadecimal digits> <path>`"
+            ))
+            .with_hint("write it exactly so, or leave the line out"));
+        }
+        Ok(())
     }
 
     /// Validates the paths.

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use serde::de::IgnoredAny;
 
 use super::{apply_patch, edit_block, search_replace, unified_diff, whole_file};
+use crate::patch::text_view::without_bom;
 use crate::patch::{Patch, PatchError, PatchErrorKind};
 use crate::quantity::ByteSize;
 
@@ -94,6 +95,7 @@ impl FromStr for Format {
 /// without prefixes in a diff) or `budget`, in this order of precedence.
 pub fn parse(format: Format, bytes: &[u8]) -> Result<Patch, PatchError> {
     check_patch_size(bytes)?;
+    let bytes = without_bom(bytes).unwrap_or(bytes);
     match format {
         Format::SearchReplace => search_replace::parse(bytes),
         Format::WholeFile => whole_file::parse(bytes),
@@ -128,6 +130,7 @@ pub fn check_patch_size(bytes: &[u8]) -> Result<(), PatchError> {
 /// `syntax` when no format or more than one fits.
 pub fn detect(bytes: &[u8]) -> Result<Format, PatchError> {
     check_patch_size(bytes)?;
+    let bytes = without_bom(bytes).unwrap_or(bytes);
     if bytes.trim_ascii_start().starts_with(b"{") {
         return detect_json(bytes);
     }

@@ -60,9 +60,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Patch, PatchError> {
             .with_operation(ordinal(blocks.len()))
             .with_hint(SHAPE));
         }
-        if let Some(base) = BaseLines::in_prose(text) {
-            bases.push(base, line.number)?;
-        }
+        bases.prose(text, line.number)?;
         above = [above[1], Some(line)];
     }
     if blocks.is_empty() {
@@ -84,14 +82,15 @@ const SHAPE: &str = "a block is: the path alone on a line, a fence ```, `<<<<<<<
 /// Whether a line outside of blocks is, or nearly is, a marker that only a block has.
 fn is_stray_marker(line: &[u8]) -> bool {
     let line = line.trim_ascii();
-    [(b'<', &b"SEARCH"[..]), (b'>', b"REPLACE")]
-        .iter()
-        .any(|(sign, word)| {
-            let signs = line.iter().take_while(|byte| *byte == sign).count();
-            signs >= 5
-                && line
-                    .get(signs..)
-                    .is_some_and(|rest| rest.trim_ascii_start().starts_with(word))
+    let Some(sign) = line.first().filter(|sign| b"<>-+=".contains(sign)) else {
+        return false;
+    };
+    let signs = line.iter().take_while(|byte| *byte == sign).count();
+    let word = line.get(signs..).unwrap_or_default().trim_ascii_start();
+    signs >= 5
+        && [&b"search"[..], b"replace"].iter().any(|marker| {
+            word.get(..marker.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(marker))
         })
 }
 
@@ -237,6 +236,10 @@ mod tests {
             format!("{GOOD}>>>>>>> REPLACE\n"),
             GOOD.replace("a.py", "**a.py**").replace("\nx\n", "\n"),
             GOOD.replace("a.py", "Now a.py:").replace("\nx\n", "\n"),
+            format!("{GOOD}<<<<<<< Search\nx\n=======\ny\n>>>>>>> Replace\n"),
+            format!("{GOOD}------- SEARCH\nx\n=======\ny\n+++++++ REPLACE\n"),
+            format!("Base: SHA256:00 a.py\n{GOOD}"),
+            format!("base:  sha256:00 a.py\n{GOOD}"),
             format!("base: sha256:12 a.py\n{GOOD}"),
         ] {
             let error = parse(text.as_bytes()).unwrap_err();

@@ -8,12 +8,16 @@
 //! Text is UTF-8 since JSON is; the files need not be. Unknown and repeated keys are
 //! refused, and so are keys of two tools in one entry.
 
+use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::base::{Bases, check_count, json_error, operation_path};
 use crate::patch::error::ordinal;
+use crate::patch::plan::MAX_OPERATIONS;
 use crate::patch::{
     Action, Edit, Insert, Occurrence, Operation, Patch, PatchError, PatchErrorKind, Unit,
 };
@@ -41,6 +45,7 @@ pub(super) const KEYS: [&str; 14] = [
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct Entry {
+    #[serde(default, deserialize_with = "entries")]
     edits: Option<Vec<Entry>>,
     base: Option<Bases>,
     path: Option<String>,
@@ -62,6 +67,44 @@ struct Entry {
     replace_all: Option<bool>,
 }
 
+/// Reads a list of edits, or null. One more than a patch may have are kept, so that the
+/// count can be refused; what is behind them is only skipped.
+fn entries<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Entry>>, D::Error> {
+    struct Entries;
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Option<Vec<Entry>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of edits")
+        }
+
+        fn visit_none<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_unit<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<Self::Value, D::Error> {
+            inner.deserialize_seq(self)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut entries = Vec::new();
+            while entries.len() <= MAX_OPERATIONS {
+                match list.next_element()? {
+                    Some(entry) => entries.push(entry),
+                    None => return Ok(Some(entries)),
+                }
+            }
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(Some(entries))
+        }
+    }
+    deserializer.deserialize_option(Entries)
+}
+
 const SHAPE: &str =
     r#"{"edits": [{"path": …, "old": …, "new": …, "replace_all": false}], "base": {…}}"#;
 
@@ -70,13 +113,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Patch, PatchError> {
         serde_json::from_slice(bytes).map_err(|error| json_error(&error, SHAPE))?;
     let bases = request.base.take().unwrap_or_default();
     let (shared_path, entries) = split(request.edits.take(), request)?;
+    let shared_path: Option<Rc<str>> = shared_path.map(Rc::from);
     check_count("edits", entries.len())?;
     let drafts = entries
         .into_iter()
         .enumerate()
         .map(|(index, entry)| {
             entry
-                .draft(shared_path.as_deref())
+                .draft(shared_path.as_ref())
                 .map_err(|error| error.with_operation(ordinal(index)))
         })
         .collect::<Result<Vec<_>, PatchError>>()?;
@@ -178,7 +222,7 @@ impl Entry {
         ]
     }
 
-    fn draft(mut self, shared: Option<&str>) -> Result<(String, Draft), PatchError> {
+    fn draft(mut self, shared: Option<&Rc<str>>) -> Result<(Rc<str>, Draft), PatchError> {
         if self.edits.is_some() || self.base.is_some() {
             return Err(PatchError::syntax("an edit has neither `edits` nor `base`")
                 .with_hint(format!("the format is {SHAPE}")));
@@ -188,8 +232,8 @@ impl Entry {
             (path, file_path) => path.or(file_path),
         };
         let path = match (own, shared) {
-            (Some(path), None) => path,
-            (None, Some(path)) => path.to_owned(),
+            (Some(path), None) => Rc::from(path),
+            (None, Some(path)) => Rc::clone(path),
             (Some(path), Some(_)) => {
                 return Err(PatchError::syntax(
                     "the path is given beside `edits` and in an edit of them",

@@ -65,6 +65,7 @@ pub(super) fn draft(section: Section<'_>) -> Result<Draft, PatchError> {
         .with_hint("write the section as `git diff` does")
     };
     let unsupported = unsupported(&section.extended);
+    refuse_lost_content(&section, &refuse)?;
     let extended = &section.extended;
     let moved = [&extended.rename, &extended.copy]
         .iter()
@@ -84,6 +85,43 @@ pub(super) fn draft(section: Section<'_>) -> Result<Draft, PatchError> {
         change,
         unsupported,
     })
+}
+
+/// Refuses a section whose header lines state other content, but which shows none: it was
+/// cut off, or its hunks were lost.
+fn refuse_lost_content(
+    section: &Section<'_>,
+    refuse: &impl Fn(&str) -> PatchError,
+) -> Result<(), PatchError> {
+    let extended = &section.extended;
+    if !section.hunks.is_empty() || extended.binary.is_some() {
+        return Ok(());
+    }
+    let other_ids = extended.stated_ids.as_ref().is_some_and(|(old, new)| {
+        let (old, new) = (old.as_slice(), new.as_slice());
+        if extended.created.is_some() {
+            !names_nothing(new)
+        } else if extended.deleted.is_some() {
+            !names_nothing(old)
+        } else {
+            old != new
+        }
+    });
+    if other_ids || extended.similarity.is_some_and(|percent| percent < 100) {
+        return Err(
+            refuse("states other content, but shows no change of it").with_hint(
+                "the diff was cut off or lost its hunks: make it again with `git diff --binary`",
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Whether an id, perhaps abbreviated, can be that of empty content, by SHA-1 or SHA-256.
+fn names_nothing(id: &[u8]) -> bool {
+    [BlobId::sha1_of(b""), BlobId::sha256_of(b"")]
+        .iter()
+        .any(|empty| empty.to_string().as_bytes().starts_with(id))
 }
 
 fn unsupported(extended: &Extended) -> Option<&'static str> {
@@ -300,12 +338,20 @@ fn header_path(
     names: Option<&GitNames<'_>>,
     refuse: &impl Fn(&str) -> PatchError,
 ) -> Result<RawPath, PatchError> {
-    let (_, name) = names
+    let (old, new) = names
         .and_then(GitNames::of_one_file)
         .ok_or_else(|| refuse("does not say which file it is about").with_hint(AGREE))?;
-    Ok(RawPath {
-        name,
-        prefix: b"b/",
+    // A name without its prefix is refused when paths are judged.
+    Ok(if old.starts_with(b"a/") {
+        RawPath {
+            name: new,
+            prefix: b"b/",
+        }
+    } else {
+        RawPath {
+            name: old,
+            prefix: b"a/",
+        }
     })
 }
 

@@ -49,12 +49,13 @@ fn body_like(cursor: &Cursor<'_>) -> bool {
     }
 }
 
-/// `git format-patch` ends a mail with `-- ` and its version.
+/// `git format-patch` ends a mail with `-- ` and its version, or another signature.
 fn at_mail_signature(cursor: &Cursor<'_>) -> bool {
     cursor.peek().is_some_and(|line| line.bytes == b"-- ")
-        && cursor
-            .peek_second()
-            .is_some_and(|line| line.bytes.first().is_some_and(u8::is_ascii_digit))
+        && cursor.peek_second().is_some_and(|line| {
+            let first = line.bytes.first();
+            first.is_some_and(|byte| !b"+- @\\".contains(byte))
+        })
 }
 
 /// The counts that the body at `cursor` really has, for a hint.
@@ -272,6 +273,15 @@ fn refuse_more_body(
     let mut ahead = *cursor;
     while ahead.peek().is_some_and(|line| line.bytes.is_empty()) {
         ahead.next();
+    }
+    if let Some(line) = ahead.peek()
+        && line.bytes.starts_with(b"\\ ")
+    {
+        return Err(PatchError::syntax(format!(
+            "the marker in line {} of the patch follows no line that it could belong to",
+            line.number
+        ))
+        .with_hint("`\\ No newline at end of file` belongs after the file's last line only"));
     }
     if body_like(&ahead) {
         return Err(miscount());

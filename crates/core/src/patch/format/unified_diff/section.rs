@@ -2,6 +2,7 @@
 
 use super::header::{GitNames, StatedMode, file_name, mode, whole_name};
 use super::{binary, hunk};
+use crate::patch::error::ordinal;
 use crate::patch::format::base::BaseLines;
 use crate::patch::format::lines::{Cursor, Line};
 use crate::patch::plan::MAX_HUNKS;
@@ -26,6 +27,10 @@ pub(super) struct Extended {
     pub(super) index_mode: Option<StatedMode>,
     /// The two ids of the `index` line, if both are given in full.
     pub(super) ids: Option<(BlobId, BlobId)>,
+    /// The same as they are written, abbreviated or not.
+    pub(super) stated_ids: Option<(Vec<u8>, Vec<u8>)>,
+    /// How alike a moved file and its source are, in per cent.
+    pub(super) similarity: Option<u32>,
     pub(super) rename: (Option<Vec<u8>>, Option<Vec<u8>>),
     pub(super) copy: (Option<Vec<u8>>, Option<Vec<u8>>),
     pub(super) binary: Option<Binary>,
@@ -49,6 +54,22 @@ pub(super) struct Section<'a> {
     /// The `---` and `+++` lines.
     pub(super) names: Option<(Name, Name)>,
     pub(super) hunks: Vec<Hunk>,
+}
+
+impl Section<'_> {
+    /// The file as the header lines name it, without its prefix, for errors.
+    fn shown_name(&self) -> Option<String> {
+        let (old, new) = self.names.as_ref()?;
+        let name = match (new, old) {
+            (Name::File(name), _) | (Name::Nothing, Name::File(name)) => name,
+            (Name::Nothing, Name::Nothing) => return None,
+        };
+        let bare = name
+            .strip_prefix(b"a/")
+            .or_else(|| name.strip_prefix(b"b/"))
+            .unwrap_or(name);
+        Some(String::from_utf8_lossy(bare).into_owned())
+    }
 }
 
 /// What is left of the patch's limits.
@@ -92,9 +113,8 @@ pub(super) fn next<'a>(
                 "put `--- a/<path>` and `+++ b/<path>` before the first hunk of each file",
             ));
         }
-        if let Some(base) = BaseLines::in_prose(line.bytes) {
-            bases.push(base, line.number)?;
-        }
+        bases.prose(line.text(), line.number)?;
+        refuse_stated_change(line)?;
         cursor.next();
     }
 }
@@ -118,6 +138,9 @@ fn git_section<'a>(
         if !extended_header(&mut section.extended, line)? {
             break;
         }
+        if !line.terminated {
+            return Err(cut_off(line));
+        }
         cursor.next();
     }
     if cursor.at_file_header() {
@@ -132,8 +155,72 @@ fn git_section<'a>(
     {
         cursor.next();
         section.extended.binary = Some(Binary::Named);
+    } else if let Some(line) = cursor.peek()
+        && line.bytes.starts_with(b"--- ")
+    {
+        return Err(PatchError::syntax(format!(
+            "no `+++` line follows line {} of the patch",
+            line.number
+        ))
+        .with_hint("the diff was cut off or lost lines: make it again"));
+    } else if let Some(line) = cursor.peek()
+        && !line.terminated
+    {
+        // It may be the beginning of a header line.
+        return Err(cut_off(line));
     }
     Ok(section)
+}
+
+fn cut_off(line: Line<'_>) -> PatchError {
+    PatchError::syntax(format!("the patch is cut off in line {}", line.number))
+        .with_hint("end every line of the patch with a newline, the last one too")
+}
+
+/// Refuses a line of prose that states a change: what it is about would be left out.
+fn refuse_stated_change(line: Line<'_>) -> Result<(), PatchError> {
+    let text = line.text();
+    let between = |start: &[u8], end: &[u8]| text.starts_with(start) && text.ends_with(end);
+    let single_words = |text: &[u8]| {
+        let mut halves = text.split(|byte| *byte == b':');
+        let word = |half: Option<&[u8]>| {
+            half.is_some_and(|half| {
+                let half = half.trim_ascii();
+                !half.is_empty() && !half.contains(&b' ')
+            })
+        };
+        word(halves.next()) && word(halves.next()) && halves.next().is_none()
+    };
+    let only_in = text.strip_prefix(b"Only in ").is_some_and(single_words);
+    let submodule = text.strip_prefix(b"Submodule ").is_some_and(|rest| {
+        let range = rest.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+        let range = range.strip_suffix(b":").unwrap_or(range);
+        memchr::memmem::find(range, b"..").is_some()
+    });
+    let combined = text.starts_with(b"diff --cc ") || text.starts_with(b"diff --combined ");
+    let differs = between(b"Binary files ", b" differ") || between(b"Files ", b" differ");
+    if only_in || submodule || combined || differs {
+        return Err(PatchError::new(
+            PatchErrorKind::Unsupported,
+            format!(
+                "line {} of the patch says that something else changes, but not how",
+                line.number
+            ),
+        )
+        .with_hint("make the diff with `git diff --binary`, or leave the line out"));
+    }
+    let data = [&b"literal "[..], b"delta "].iter().any(|key| {
+        text.strip_prefix(*key)
+            .is_some_and(|size| !size.is_empty() && size.iter().all(u8::is_ascii_digit))
+    });
+    if data || text == binary::MARK {
+        return Err(PatchError::syntax(format!(
+            "the binary data at line {} of the patch belongs to no file",
+            line.number
+        ))
+        .with_hint("binary data follows the `index` line of its file, and no text hunks do"));
+    }
+    Ok(())
 }
 
 fn malformed(line: Line<'_>, expected: &str) -> PatchError {
@@ -176,22 +263,39 @@ fn extended_header(extended: &mut Extended, line: Line<'_>) -> Result<bool, Patc
             Some(at) => (text.get(..at), text.get(at.saturating_add(1)..)),
             None => (Some(text), None),
         };
-        extended.ids = ids.and_then(full_ids);
+        let pair = ids.and_then(id_pair);
+        extended.ids = pair.and_then(|(old, new)| {
+            let ids = (BlobId::parse(old)?, BlobId::parse(new)?);
+            ids.0.is_like(&ids.1).then_some(ids)
+        });
+        let stated = pair.map(|(old, new)| (old.to_vec(), new.to_vec()));
+        once(&mut extended.stated_ids, stated, line)?;
         match stated_mode {
             Some(text) => once(&mut extended.index_mode, mode(text), line),
             None => Ok(true),
         }
+    } else if let Some(text) = value("similarity index ") {
+        once(&mut extended.similarity, percentage(text), line)
     } else {
-        Ok(value("similarity index ").is_some() || value("dissimilarity index ").is_some())
+        Ok(value("dissimilarity index ").is_some())
     }
 }
 
-/// Reads `<old>..<new>`, both in full; abbreviated ids say nothing that can be checked.
-fn full_ids(text: &[u8]) -> Option<(BlobId, BlobId)> {
+/// Reads `<old>..<new>`.
+fn id_pair(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = memchr::memmem::find(text, b"..")?;
     let (old, new) = text.split_at_checked(at)?;
-    let ids = (BlobId::parse(old)?, BlobId::parse(new.get(2..)?)?);
-    ids.0.is_like(&ids.1).then_some(ids)
+    let new = new.get(2..)?;
+    let is_id = |id: &[u8]| !id.is_empty() && id.iter().all(u8::is_ascii_hexdigit);
+    (is_id(old) && is_id(new)).then_some((old, new))
+}
+
+/// Reads a share of at most 100 %.
+fn percentage(text: &[u8]) -> Option<u32> {
+    let digits = std::str::from_utf8(text.strip_suffix(b"%")?).ok()?;
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let percent: u32 = plain.then(|| digits.parse().ok()).flatten()?;
+    (percent <= 100).then_some(percent)
 }
 
 fn files_and_hunks(
@@ -208,7 +312,15 @@ fn files_and_hunks(
             break;
         }
         cursor.next();
-        section.hunks.push(hunk::read(cursor, line)?);
+        let number = ordinal(section.hunks.len());
+        let hunk = hunk::read(cursor, line).map_err(|error| {
+            let error = error.with_hunk(number);
+            match section.shown_name() {
+                Some(name) => error.with_path(name),
+                None => error,
+            }
+        })?;
+        section.hunks.push(hunk);
         room.hunks = room.hunks.checked_sub(1).ok_or_else(|| {
             PatchError::new(
                 PatchErrorKind::Budget,

@@ -68,7 +68,7 @@ pub enum PathProblem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("path `{}` is refused: {problem}", path.escape_debug())]
 pub struct RepoPathError {
-    /// The text as given.
+    /// The text as given, at most 4096 characters of it.
     pub path: String,
     /// What is wrong with it.
     pub problem: PathProblem,
@@ -83,7 +83,7 @@ impl RepoPath {
         match check(path) {
             Ok(()) => Ok(Self(Arc::from(path))),
             Err(problem) => Err(RepoPathError {
-                path: path.to_owned(),
+                path: path.chars().take(MAX_PATH).collect(),
                 problem,
             }),
         }

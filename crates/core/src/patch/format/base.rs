@@ -125,7 +125,7 @@ impl BaseLines {
 pub(super) fn denied_unless_valid(path: &str) -> Result<RepoPath, PatchError> {
     RepoPath::new(path).map_err(|error| {
         PatchError::new(PatchErrorKind::PathDenied, error.to_string())
-            .with_path(path)
+            .with_path(&error.path)
             .with_hint("name files by their path from the repository's root, such as `src/lib.rs`")
     })
 }

@@ -326,16 +326,24 @@ fn first_difference<'a>(
 }
 
 /// The pieces without what they start with both, so that the place is the one where they
-/// differ.
+/// differ. If one has nothing more, the character before it shows where that is.
 fn without_common_start((there, here, offset): Pieces<'_>) -> Pieces<'_> {
-    let mut same = there.iter().zip(here).take_while(|(a, b)| a == b).count();
-    // Not in the middle of a character.
-    while same > 0
-        && [there, here]
+    let inside = |at: usize| {
+        [there, here]
             .iter()
-            .any(|piece| piece.get(same).is_some_and(|byte| byte & 0xc0 == 0x80))
-    {
+            .any(|piece| piece.get(at).is_some_and(|byte| byte & 0xc0 == 0x80))
+    };
+    let mut same = there.iter().zip(here).take_while(|(a, b)| a == b).count();
+    while same > 0 && inside(same) {
         same = same.saturating_sub(1);
+    }
+    let ends = same == there.len() || same == here.len();
+    let before = same.checked_sub(1).and_then(|at| there.get(at));
+    if ends && before.is_some_and(|byte| *byte != b'\n') {
+        same = same.saturating_sub(1);
+        while same > 0 && inside(same) {
+            same = same.saturating_sub(1);
+        }
     }
     (
         there.get(same..).unwrap_or_default(),
@@ -461,13 +469,13 @@ mod tests {
                 "first  \nsecond\n",
                 "first\nsecond",
                 1,
-                "only in spaces and tabs: line 1 has \"  \" where the old text has nothing",
+                "only in spaces and tabs: line 1 has \"t  \" where the old text has \"t\"",
             ),
             (
                 "a\r\nb\r\n",
                 "a\nb\n",
                 1,
-                "only in line ends: line 1 has \"\\r\"",
+                "only in line ends: line 1 has \"a\\r\"",
             ),
             (
                 "prix\u{a0}: 9",

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use probity_core::RepoPath;
-use probity_core::repo::FileMode;
+use probity_core::repo::{FileMode, fold};
 
 use crate::error::LoadError;
 use crate::folder::{Folder, Kind};
@@ -74,12 +74,4 @@ impl Wanted {
         }
         Ok(())
     }
-}
-
-/// As the planner folds a name.
-fn fold(part: &str) -> String {
-    if part.is_ascii() {
-        return part.to_ascii_lowercase();
-    }
-    RepoPath::new(part).map_or_else(|_| part.to_owned(), |path| path.folded())
 }

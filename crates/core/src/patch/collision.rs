@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::repo::{Child, Directory, RepoPath};
+use crate::repo::{Child, Directory, RepoPath, fold};
 
 type Names<'a> = BTreeMap<String, Vec<(&'a str, &'a Child)>>;
 
@@ -60,13 +60,6 @@ impl<'a> FoldedTree<'a> {
             names
         })
     }
-}
-
-fn fold(part: &str) -> String {
-    if part.is_ascii() {
-        return part.to_ascii_lowercase();
-    }
-    RepoPath::new(part).map_or_else(|_| part.to_owned(), |path| path.folded())
 }
 
 #[cfg(test)]

@@ -5,6 +5,5 @@ mod path;
 mod tree;
 
 pub use file::{File, FileMode};
-pub(crate) use path::fold;
-pub use path::{JOURNAL_FOLDER, PathProblem, RepoPath, RepoPathError};
+pub use path::{JOURNAL_FOLDER, PathProblem, RepoPath, RepoPathError, fold};
 pub use tree::{Child, Collision, Directory, InsertError, Kind, Repo, Snapshot};

@@ -143,15 +143,16 @@ impl RepoPath {
     /// several lower-case forms (σ and ς, s and ſ) are one.
     #[must_use]
     pub fn folded(&self) -> String {
-        if self.0.is_ascii() {
-            return self.0.to_ascii_lowercase();
-        }
         fold(&self.0)
     }
 }
 
-/// The folding of [`RepoPath::folded`] on any text.
-pub(crate) fn fold(text: &str) -> String {
+/// The folding of [`RepoPath::folded`] on any text, such as one part of a path.
+#[must_use]
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     text.nfd()
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)

@@ -382,3 +382,37 @@ fn a_near_miss_is_explained_in_every_format() {
         );
     }
 }
+
+#[test]
+fn work_that_a_patch_only_points_at_is_bounded_too() {
+    let large = "line\n".repeat(4 << 20);
+    let tree = repo(&[("big", &large), ("xs", &"x".repeat(2 << 20))]);
+    // Many copies of one large file.
+    let copies = (0..50)
+        .map(|n| moved(&format!("copy{n}"), Origin::CopiedFrom(path("big"))))
+        .collect();
+    assert_eq!(kind(&tree, copies), PatchErrorKind::Budget);
+    // One edit at very many places.
+    let everywhere = vec![edit("xs", "x", "y", Occurrence::All)];
+    assert_eq!(kind(&tree, everywhere), PatchErrorKind::Budget);
+    // A long path shared by many edits, and a list that is longer than any patch may be.
+    let edits = vec![r#"{"old":"a","new":"b"}"#; 10_000].join(",");
+    let name = "x".repeat(1 << 20);
+    for (text, expected) in [
+        (
+            format!(r#"{{"path":"{name}","edits":[{edits}]}}"#),
+            PatchErrorKind::PathDenied,
+        ),
+        (
+            format!(r#"{{"edits":[{}]}}"#, vec!["{}"; 200_000].join(",")),
+            PatchErrorKind::Budget,
+        ),
+    ] {
+        let mut changed = tree.clone();
+        let guard = Guard::default();
+        let error =
+            apply_bytes(&mut changed, FormatChoice::Auto, text.as_bytes(), &guard).unwrap_err();
+        assert_eq!(error.kind, expected);
+        assert!(error.path.is_none_or(|path| path.len() <= 4096));
+    }
+}

@@ -132,34 +132,29 @@ impl Repo {
     /// The first symbolic link on the way to `path`, or at its end.
     #[must_use]
     pub fn link_on_the_way(&self, path: &RepoPath) -> Option<RepoPath> {
-        let mut directory = &self.root;
-        let mut end = 0_usize;
-        for part in path.parts() {
-            end = end.saturating_add(part.len());
-            match directory.entries.get(part)? {
-                Child::Directory(next) => directory = next,
-                Child::File(file) => {
-                    let is_link = file.mode() == super::FileMode::Symlink;
-                    let at = path.as_str().get(..end).filter(|_| is_link)?;
-                    return RepoPath::new(at).ok();
-                }
-            }
-            end = end.saturating_add(1);
-        }
-        None
+        let (end, file) = self.first_file(path)?;
+        let is_link = file.mode() == super::FileMode::Symlink;
+        let at = path.as_str().get(..end).filter(|_| is_link)?;
+        RepoPath::new(at).ok()
     }
 
     /// The first file, or link, that stands where a folder should lead to `path`.
     #[must_use]
     pub fn file_on_the_way(&self, path: &RepoPath) -> Option<RepoPath> {
+        let (end, _) = self.first_file(path)?;
+        let at = path.as_str().get(..end)?;
+        (end < path.as_str().len()).then(|| RepoPath::new(at).ok())?
+    }
+
+    /// The first file or link along `path`, and how many bytes of the path lead to it.
+    fn first_file(&self, path: &RepoPath) -> Option<(usize, &File)> {
         let mut directory = &self.root;
         let mut end = 0_usize;
         for part in path.parts() {
             end = end.saturating_add(part.len());
             match directory.entries.get(part)? {
                 Child::Directory(next) => directory = next,
-                Child::File(_) if end == path.as_str().len() => return None,
-                Child::File(_) => return RepoPath::new(path.as_str().get(..end)?).ok(),
+                Child::File(file) => return Some((end, file)),
             }
             end = end.saturating_add(1);
         }

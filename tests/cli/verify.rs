@@ -262,5 +262,6 @@ budget = { module-size = "100 KiB" }
     let document = ran.json();
     assert_eq!(document["checks"][0]["outcome"], "pass");
     assert_eq!(document["failures"], serde_json::json!(["narrow"]));
-    assert_eq!(document["checks"][1]["cause"]["type"], "refused");
+    assert_eq!(document["checks"][1]["cause"]["type"], "limit");
+    assert_eq!(document["checks"][1]["cause"]["limit"], "module-size");
 }

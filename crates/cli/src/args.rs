@@ -1,8 +1,13 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use probity_sandbox::Conditions;
+
+/// The year 2500, in nanoseconds since 1970: clocks that start later could run over.
+const MAX_START_TIME: u64 = 16_725_225_600_000_000_000;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -67,6 +72,73 @@ pub(crate) struct PatchArgs {
     pub(crate) bases: Vec<String>,
 }
 
+/// Where guests run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Isolation {
+    /// In worker processes that have given up everything but computing (Linux; elsewhere as
+    /// `thread`).
+    #[default]
+    Process,
+    /// In threads of this process.
+    Thread,
+}
+
+/// How guests run.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunningArgs {
+    /// Seed of everything that guests take for random.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// What guests take for the present when they start: seconds since 1970 or a point in
+    /// time as in RFC 3339. Their clocks then run by the work that they do.
+    #[arg(long, value_name = "TIME", default_value = "2026-01-01T00:00:00Z", value_parser = start_time)]
+    pub(crate) start_time: u64,
+    /// Where guests run: in worker processes, or in threads of this process, which a defect
+    /// of the engine could take down.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) isolation: Isolation,
+}
+
+impl Default for RunningArgs {
+    fn default() -> Self {
+        let Conditions {
+            seed, start_time, ..
+        } = Conditions::default();
+        Self {
+            seed,
+            start_time,
+            isolation: Isolation::default(),
+        }
+    }
+}
+
+impl RunningArgs {
+    pub(crate) fn conditions(&self) -> Conditions {
+        Conditions {
+            seed: self.seed,
+            start_time: self.start_time,
+            ..Conditions::default()
+        }
+    }
+}
+
+/// Nanoseconds since 1970 of a point in time.
+fn start_time(text: &str) -> Result<u64, String> {
+    let span = match text.parse::<u64>() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => humantime::parse_rfc3339_weak(text)
+            .map_err(|error| {
+                format!("{error}; give seconds since 1970, or a time such as 2026-01-01T00:00:00Z")
+            })?
+            .duration_since(UNIX_EPOCH)
+            .map_err(|_| "it lies before 1970".to_owned())?,
+    };
+    u64::try_from(span.as_nanos())
+        .ok()
+        .filter(|nanos| *nanos <= MAX_START_TIME)
+        .ok_or_else(|| "it lies after the year 2500".to_owned())
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -88,6 +160,8 @@ pub(crate) struct VerifyArgs {
     /// The spec. Its own folder is where the files that it names are looked up.
     #[arg(long, value_name = "FILE")]
     pub(crate) spec: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
     /// Print the verdict as JSON (schema `probity.verdict/1`).
     #[arg(long)]
     pub(crate) json: bool,
@@ -191,6 +265,8 @@ pub(crate) struct PackRunArgs {
     /// A parameter. The value is JSON if it reads as JSON, else text.
     #[arg(long = "param", value_name = "KEY=VALUE")]
     pub(crate) params: Vec<String>,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
     /// Answer in JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,40 +1,48 @@
 //! Where Probity keeps what it needs again: `$PROBITY_CACHE`, else `$XDG_CACHE_HOME/probity`,
-//! else `~/.cache/probity`.
+//! else `~/.cache/probity`. The key that proves compiled code to be our own lies elsewhere, so
+//! that a cache from another machine proves nothing: in `$PROBITY_STATE`, else
+//! `$XDG_STATE_HOME/probity`, else `~/.local/state/probity`.
 
 use std::env;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
-use probity_sandbox::Engine;
+use probity_sandbox::engine::EngineError;
 use probity_sandbox::executor::Stores;
 use probity_sandbox::runtime::RuntimeStore;
 use probity_sandbox::suite::{SiteStore, WheelStore};
+use probity_sandbox::{CodeCache, Sandbox};
 
+use crate::args::Isolation;
 use crate::failure::Failure;
 
 /// The cache's folders.
 pub(crate) struct Cache {
     root: PathBuf,
+    key: PathBuf,
 }
 
 impl Cache {
     /// Finds the cache; makes nothing.
     pub(crate) fn find() -> Result<Self, Failure> {
-        let given = |name| env::var_os(name).filter(|value| !value.is_empty());
-        let root = given("PROBITY_CACHE")
-            .map(PathBuf::from)
-            .or_else(|| given("XDG_CACHE_HOME").map(|base| PathBuf::from(base).join("probity")))
-            .or_else(|| given("HOME").map(|home| PathBuf::from(home).join(".cache/probity")))
-            .ok_or_else(|| anyhow!("no place for a cache: set PROBITY_CACHE to a folder"))
-            .map_err(Failure::Request)?;
-        Ok(Self { root })
+        let root = place("PROBITY_CACHE", "XDG_CACHE_HOME", ".cache/probity")?;
+        let state = place("PROBITY_STATE", "XDG_STATE_HOME", ".local/state/probity")?;
+        Ok(Self {
+            root,
+            key: state.join("compiled-code.key"),
+        })
     }
 
-    /// An engine whose compiled code is kept here.
-    pub(crate) fn engine(&self) -> Result<Engine, Failure> {
-        Engine::new(Some(&self.root.join("compiled")))
-            .context("cannot start the sandbox")
-            .map_err(Failure::Host)
+    /// A sandbox whose compiled code is kept here.
+    pub(crate) fn sandbox(&self, isolation: Isolation) -> Result<Sandbox, Failure> {
+        let code =
+            CodeCache::open(&self.root.join("compiled"), &self.key).map_err(Failure::host)?;
+        match isolation {
+            Isolation::Process => processes(code),
+            Isolation::Thread => Sandbox::in_process(Some(code)),
+        }
+        .context("cannot start the sandbox")
+        .map_err(Failure::Host)
     }
 
     pub(crate) fn runtimes(&self) -> RuntimeStore {
@@ -52,4 +60,27 @@ impl Cache {
             sites: SiteStore::new(self.root.join("sites")),
         }
     }
+}
+
+/// A folder that a variable names, or one at the usual place.
+fn place(own: &'static str, base: &'static str, home: &str) -> Result<PathBuf, Failure> {
+    let given = |name| env::var_os(name).filter(|value| !value.is_empty());
+    given(own)
+        .map(PathBuf::from)
+        .or_else(|| given(base).map(|base| PathBuf::from(base).join("probity")))
+        .or_else(|| given("HOME").map(|folder| PathBuf::from(folder).join(home)))
+        .ok_or_else(|| anyhow!("no place for Probity's own files: set {own} to a folder"))
+        .map_err(Failure::Request)
+}
+
+#[cfg(target_os = "linux")]
+fn processes(code: CodeCache) -> Result<Sandbox, EngineError> {
+    use probity_sandbox::worker::{PoolSettings, Process, WorkerCommand};
+    let command = WorkerCommand::this_program();
+    Sandbox::new(Process::new(command, PoolSettings::default())?, Some(code))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processes(code: CodeCache) -> Result<Sandbox, EngineError> {
+    Sandbox::in_process(Some(code))
 }

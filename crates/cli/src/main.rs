@@ -16,6 +16,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(code) = probity_sandbox::worker::serve_if_asked() {
+        return code;
+    }
     ui::on_interrupt();
     let cli = args::Cli::parse();
     let ui = ui::Ui::new();

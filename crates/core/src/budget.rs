@@ -40,11 +40,15 @@ pub enum Limit {
     PathDepth,
     /// Size of a module; a larger one is refused before it is compiled.
     ModuleSize,
+    /// Processor time of compiling a module; beyond it the module is refused.
+    CompileTime,
+    /// Memory of compiling a module; beyond it the module is refused.
+    CompileMemory,
 }
 
 impl Limit {
     /// Every limit.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Fuel,
         Self::TestFuel,
         Self::Memory,
@@ -58,6 +62,8 @@ impl Limit {
         Self::OpenFiles,
         Self::PathDepth,
         Self::ModuleSize,
+        Self::CompileTime,
+        Self::CompileMemory,
     ];
 
     /// The name used in specs and reports.
@@ -77,6 +83,8 @@ impl Limit {
             Self::OpenFiles => "open-files",
             Self::PathDepth => "path-depth",
             Self::ModuleSize => "module-size",
+            Self::CompileTime => "compile-time",
+            Self::CompileMemory => "compile-memory",
         }
     }
 }
@@ -116,6 +124,11 @@ pub struct Budget {
     pub path_depth: u32,
     /// Module size. Default 64 MiB for a check; a runtime's module is trusted data.
     pub module_size: ByteSize,
+    /// Processor time of compiling a module, over all threads, in whole seconds. Default
+    /// 60 s for a check. Bounded only where modules are compiled in a process of their own.
+    pub compile_time: WallTime,
+    /// Memory of compiling a module. Default 2 GiB. Bounded as the compile time is.
+    pub compile_memory: ByteSize,
 }
 
 impl Budget {
@@ -135,6 +148,8 @@ impl Budget {
             open_files: 1_024,
             path_depth: 128,
             module_size: ByteSize::mib(64),
+            compile_time: WallTime::secs(60),
+            compile_memory: ByteSize::gib(2),
         }
     }
 
@@ -171,13 +186,14 @@ impl fmt::Display for LimitHit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let show = |value: u64| match self.limit {
             Limit::Fuel | Limit::TestFuel => Fuel(value).to_string(),
-            Limit::WallTime => WallTime(value).to_string(),
+            Limit::WallTime | Limit::CompileTime => WallTime(value).to_string(),
             Limit::Memory
             | Limit::Stack
             | Limit::Output
             | Limit::Results
             | Limit::FileBytes
-            | Limit::ModuleSize => ByteSize(value).to_string(),
+            | Limit::ModuleSize
+            | Limit::CompileMemory => ByteSize(value).to_string(),
             Limit::TableElements | Limit::Inodes | Limit::OpenFiles | Limit::PathDepth => {
                 value.to_string()
             }

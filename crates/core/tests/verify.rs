@@ -17,9 +17,9 @@ use probity_core::quantity::{ByteSize, WallTime};
 use probity_core::repo::{File, FileMode};
 use probity_core::spec::{Check, CheckKind, Predicate, Spec};
 use probity_core::verify::{
-    Assurance, Captured, Cause, CheckReport, Event, Executor, Finding, NoExecutor, Outcome,
-    PatchSummary, SpecSource, Status, SuiteEnd, SuiteRecord, TestOutcome, Verdict, VerdictDocument,
-    VerifyInput, judge_suite, verify,
+    Assurance, Captured, Cause, CheckReport, ConditionsSummary, Event, Executor, Finding,
+    NoExecutor, Outcome, PatchSummary, SpecSource, Status, SuiteEnd, SuiteRecord, TestOutcome,
+    Verdict, VerdictDocument, VerifyInput, judge_suite, verify,
 };
 
 fn repo(files: &[(&str, &str)]) -> Repo {
@@ -419,6 +419,10 @@ fn document() -> VerdictDocument {
         &tree,
         Some(patch),
         (&spec, source),
+        ConditionsSummary {
+            seed: 7,
+            start_time: 1_767_225_600_000_000_000,
+        },
         &verdict,
         WallTime(99),
     )

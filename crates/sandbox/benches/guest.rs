@@ -9,22 +9,25 @@ use probity_core::repo::File;
 use probity_core::spec::{Check, CheckKind, PackCheck, PackRef};
 use probity_core::verify::Outcome;
 use probity_core::{Budget, Repo, RepoPath};
-use probity_sandbox::fs::{Filesystem, Quota};
-use probity_sandbox::guest::START_TIME;
-use probity_sandbox::{Ending, Engine, Invocation, pack};
+use probity_sandbox::fs::Mounts;
+use probity_sandbox::{Conditions, Ending, Invocation, Sandbox, Trust, pack};
 
 fn guests(c: &mut Criterion) {
-    let engine = Engine::new(None).unwrap();
+    let sandbox = Sandbox::in_process(None).unwrap();
+    let budget = Budget::check();
+    let module = |bytes: &[u8]| {
+        let module = sandbox.module(bytes, &budget, Trust::Untrusted);
+        module.unwrap().unwrap()
+    };
     let nothing =
         wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#);
-    let nothing = engine.module(&nothing.unwrap(), u64::MAX).unwrap().unwrap();
+    let nothing = module(&nothing.unwrap());
     c.bench_function("a guest that does nothing", |b| {
         b.iter(|| {
             let budget = Budget::check();
-            let fs = Filesystem::new(Quota::from(&budget), START_TIME);
-            let run = Invocation::command(vec!["nothing".to_owned()], fs, budget)
-                .run(&engine, &nothing)
-                .unwrap();
+            let args = vec!["nothing".to_owned()];
+            let invocation = Invocation::command(args, Mounts::default(), budget);
+            let run = sandbox.run(invocation, &nothing).unwrap();
             assert_eq!(run.ending, Ending::Exited(0));
             black_box(run.fuel)
         });
@@ -41,12 +44,13 @@ fn guests(c: &mut Criterion) {
         check: "final-newline".to_owned(),
         params: serde_json::from_str(r#"{"paths": ["**"]}"#).unwrap(),
     };
+    let conditions = Conditions::default();
     let check = Check::new("final-newline", CheckKind::Pack(wanted.clone()));
     let text = pack::built_in("text").unwrap();
-    let text = engine.module(text.module, u64::MAX).unwrap().unwrap();
+    let text = module(text.module);
     c.bench_function("a pack check over 20 files", |b| {
         b.iter(|| {
-            let report = pack::run_check(&engine, &text, &check, &wanted, &repo, 0);
+            let report = pack::run_check(&sandbox, &text, &check, &wanted, &repo, &conditions);
             assert_eq!(report.outcome, Outcome::Pass);
             black_box(report.fuel)
         });

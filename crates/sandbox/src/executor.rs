@@ -1,16 +1,18 @@
-//! The executor of the sandbox: packs and suites of a spec, in this process.
+//! The executor of the sandbox: packs and suites of a spec.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use probity_core::Repo;
 use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, Runner, SuiteCheck};
 use probity_core::verify::{Assurance, Cause, CheckReport, Executor};
+use probity_core::{Budget, Repo};
 
-use crate::engine::{Engine, Module};
+use crate::engine::{Module, ModuleError};
+use crate::guest::Conditions;
 use crate::pack;
 use crate::runtime::{Runtime, RuntimeError, RuntimeStore};
+use crate::sandbox::{Sandbox, Trust};
 use crate::suite::{Lock, PytestRun, Site, SiteError, SiteStore, WheelStore, default_lock};
 
 /// Reads a file that a spec names, relative to the spec's folder.
@@ -27,12 +29,12 @@ pub struct Stores {
     pub sites: SiteStore,
 }
 
-/// Runs packs and suites as guests of this process.
-pub struct InProcess {
-    engine: Engine,
+/// Runs the packs and suites of a spec in a sandbox.
+pub struct SpecExecutor {
+    sandbox: Sandbox,
     stores: Stores,
     files: Arc<SpecFiles>,
-    seed: u64,
+    conditions: Conditions,
     /// Modules of packs with their sizes in bytes.
     modules: BTreeMap<PackRef, (u64, Module)>,
     runtimes: HashMap<String, Runtime>,
@@ -42,7 +44,7 @@ pub struct InProcess {
 /// Why a pack has no module to run.
 enum Unusable {
     /// The fault of whoever made it.
-    Refused(String),
+    Refused(ModuleError),
     /// Ours, or the request's.
     Host {
         message: String,
@@ -50,15 +52,20 @@ enum Unusable {
     },
 }
 
-impl InProcess {
-    /// An executor over `engine`. `files` reads what the spec names.
+impl SpecExecutor {
+    /// An executor over `sandbox`. `files` reads what the spec names.
     #[must_use]
-    pub fn new(engine: Engine, stores: Stores, files: Arc<SpecFiles>, seed: u64) -> Self {
+    pub fn new(
+        sandbox: Sandbox,
+        stores: Stores,
+        files: Arc<SpecFiles>,
+        conditions: Conditions,
+    ) -> Self {
         Self {
-            engine,
+            sandbox,
             stores,
             files,
-            seed,
+            conditions,
             modules: BTreeMap::new(),
             runtimes: HashMap::new(),
             sites: HashMap::new(),
@@ -66,25 +73,22 @@ impl InProcess {
     }
 
     fn pack(&mut self, check: &Check, wanted: &PackCheck, repo: &Repo) -> CheckReport {
-        let module = match self.module(&wanted.pack, check.budget.module_size.0) {
+        let module = match self.module(&wanted.pack, &check.budget) {
             Ok(module) => module,
-            Err(Unusable::Refused(message)) => {
-                let cause = Cause::Refused { message };
-                let message = cause.to_string();
-                return CheckReport::stopped(check, Assurance::Isolated, cause, message);
-            }
+            Err(Unusable::Refused(refused)) => return refused_module(check, refused),
             Err(Unusable::Host { message, hint }) => {
                 return CheckReport::host_failed(check, message, hint);
             }
         };
-        pack::run_check(&self.engine, &module, check, wanted, repo, self.seed)
+        let sandbox = &self.sandbox;
+        pack::run_check(sandbox, &module, check, wanted, repo, &self.conditions)
     }
 
-    /// The module of a pack, at most `cap` bytes long. It is read and hashed once; the cap
-    /// of each check holds nevertheless.
-    fn module(&mut self, pack: &PackRef, cap: u64) -> Result<Module, Unusable> {
+    /// The module of a pack. It is read and hashed once; the cap of each check on its size
+    /// holds nevertheless.
+    fn module(&mut self, pack: &PackRef, budget: &Budget) -> Result<Module, Unusable> {
         if let Some((size, module)) = self.modules.get(pack)
-            && *size <= cap
+            && *size <= budget.module_size.0
         {
             return Ok(module.clone());
         }
@@ -110,13 +114,13 @@ impl InProcess {
             },
         };
         let module = self
-            .engine
-            .module(&bytes, cap)
+            .sandbox
+            .module(&bytes, budget, Trust::Untrusted)
             .map_err(|error| Unusable::Host {
                 message: error.to_string(),
                 hint: None,
             })?
-            .map_err(|refused| Unusable::Refused(refused.to_string()))?;
+            .map_err(Unusable::Refused)?;
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         self.modules.insert(pack.clone(), (size, module.clone()));
         Ok(module)
@@ -141,13 +145,13 @@ impl InProcess {
         };
         match wanted.runner {
             Runner::Pytest => PytestRun {
-                engine: &self.engine,
+                sandbox: &self.sandbox,
                 runtime: &runtime,
                 site: &site,
                 check,
                 wanted,
                 repo,
-                seed: self.seed,
+                conditions: &self.conditions,
             }
             .report(),
         }
@@ -157,7 +161,7 @@ impl InProcess {
         if let Some(runtime) = self.runtimes.get(name) {
             return Ok(runtime.clone());
         }
-        let runtime = self.stores.runtimes.open(name, &self.engine)?;
+        let runtime = self.stores.runtimes.open(name, &self.sandbox)?;
         self.runtimes.insert(name.to_owned(), runtime.clone());
         Ok(runtime)
     }
@@ -187,7 +191,7 @@ impl InProcess {
         let site = self
             .stores
             .sites
-            .open(&lock, &self.stores.wheels, runtime, &self.engine)
+            .open(&lock, &self.stores.wheels, runtime, &self.sandbox)
             .map_err(|error| {
                 let hint = match &error {
                     SiteError::Missing { .. } => Some(match &wanted.lock {
@@ -206,7 +210,7 @@ impl InProcess {
     }
 }
 
-impl Executor for InProcess {
+impl Executor for SpecExecutor {
     fn execute(&mut self, check: &Check, repo: &Repo) -> CheckReport {
         match &check.kind {
             CheckKind::Pack(wanted) => self.pack(check, wanted, repo),
@@ -219,5 +223,25 @@ impl Executor for InProcess {
                 CheckReport::host_failed(check, message, None)
             }
         }
+    }
+}
+
+/// The report of a check whose module was refused: a limit keeps its name, use and cap.
+fn refused_module(check: &Check, refused: ModuleError) -> CheckReport {
+    let (cause, limits) = match refused {
+        ModuleError::Limit(hit) => (Cause::Limit(hit), vec![hit]),
+        refused @ (ModuleError::Invalid(_) | ModuleError::Shape(_)) => {
+            let message = refused.to_string();
+            (Cause::Refused { message }, Vec::new())
+        }
+        ModuleError::Compiler(message) => {
+            let message = format!("compiling it ended the process that did: {message}");
+            (Cause::Refused { message }, Vec::new())
+        }
+    };
+    let message = cause.to_string();
+    CheckReport {
+        limits,
+        ..CheckReport::stopped(check, Assurance::Isolated, cause, message)
     }
 }

@@ -1,21 +1,42 @@
 //! Running one guest: what it is given, how it ended, what it left.
 
-use std::thread;
-
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
+use serde::{Deserialize, Serialize};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
-use crate::engine::{Engine, Module, STACK, clean, ticks};
-use crate::fs::{Errno, Filesystem, ReadSet};
+use crate::cancel::Cancel;
+use crate::engine::{Code, Engine, STACK, is_of_kernel};
+use crate::fs::{Errno, MountError, Mounts, Quota, ReadSet};
 use crate::output::Output;
+use crate::text::clean;
 use crate::wasi::{Host, HostSetup, Stop};
 
 /// 2026-01-01T00:00:00Z, the instant at which every guest starts unless told otherwise.
 pub const START_TIME: u64 = 1_767_225_600_000_000_000;
 
-/// Room for the host's own frames below the guest's stack.
-const HOST_STACK: usize = 2 << 20;
+/// What guests depend on beside their files, arguments and budget. The same conditions give
+/// the same run.
+#[derive(Debug, Clone)]
+pub struct Conditions {
+    /// Seed of every source of randomness. Default 0.
+    pub seed: u64,
+    /// Virtual time at the start, in nanoseconds since the Unix epoch. Default
+    /// [`START_TIME`].
+    pub start_time: u64,
+    /// Ends the guests early, if the embedder wants to.
+    pub cancel: Cancel,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            start_time: START_TIME,
+            cancel: Cancel::default(),
+        }
+    }
+}
 
 /// What a guest is given. Nothing else of the host can be reached.
 #[derive(Debug)]
@@ -26,8 +47,8 @@ pub struct Invocation {
     pub env: Vec<(String, String)>,
     /// Standard input.
     pub stdin: Vec<u8>,
-    /// The filesystem.
-    pub fs: Filesystem,
+    /// What its filesystem is made of.
+    pub mounts: Mounts,
     /// Guest paths of the folders below which it may open things.
     pub preopens: Vec<String>,
     /// The function to call: `_start` for a command.
@@ -40,10 +61,12 @@ pub struct Invocation {
     pub sliced: bool,
     /// Every bound.
     pub budget: Budget,
+    /// Ends the guest early, if the embedder wants to.
+    pub cancel: Cancel,
 }
 
 /// How a module is entered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
     /// A WASI command: `_start`, no result.
     Command,
@@ -61,7 +84,7 @@ impl Entry {
 }
 
 /// How a guest ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// It returned or called `proc_exit`.
     Exited(u32),
@@ -74,7 +97,7 @@ pub enum Ending {
 }
 
 /// Everything that a guest left behind.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Run {
     /// How it ended.
     pub ending: Ending,
@@ -85,6 +108,7 @@ pub struct Run {
     /// Standard error.
     pub stderr: Output,
     /// What it wrote to the results channel.
+    #[serde(with = "serde_bytes")]
     pub results: Vec<u8>,
     /// Limits that refused something without ending it.
     pub limits: Vec<LimitHit>,
@@ -105,6 +129,18 @@ pub enum RunError {
     /// A preopened folder does not exist in the filesystem.
     #[error("cannot grant the guest its folders: {0}")]
     Grant(#[from] Errno),
+    /// The filesystem cannot be built as described.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    /// The module's code cannot be loaded.
+    #[error("cannot load the compiled module: {0}")]
+    Load(String),
+    /// The worker process came to an end, or did not do as agreed.
+    #[error("the worker process {0}")]
+    Worker(String),
+    /// The embedder ended it.
+    #[error("cancelled")]
+    Cancelled,
     /// No thread could be started for the guest.
     #[error("cannot start a thread for the guest")]
     Thread(#[source] std::io::Error),
@@ -113,45 +149,49 @@ pub enum RunError {
     Panicked,
 }
 
+impl RunError {
+    pub(crate) fn load(error: wasmtime::Error) -> Self {
+        Self::Load(clean(&format!("{error:#}")))
+    }
+}
+
 impl Invocation {
     /// An invocation of a command with nothing but a filesystem and arguments.
     #[must_use]
-    pub fn command(args: Vec<String>, fs: Filesystem, budget: Budget) -> Self {
+    pub fn command(args: Vec<String>, mounts: Mounts, budget: Budget) -> Self {
         Self {
             args,
             env: Vec::new(),
             stdin: Vec::new(),
-            fs,
+            mounts,
             preopens: Vec::new(),
             entry: Entry::Command,
             seed: 0,
             start_time: START_TIME,
             sliced: false,
             budget,
+            cancel: Cancel::default(),
         }
     }
 
-    /// Runs `module` to its end, on a thread whose stack holds the guest's.
+    /// Takes seed, start time and the word that ends it from `conditions`.
+    pub fn depend_on(&mut self, conditions: &Conditions) {
+        self.seed = conditions.seed;
+        self.start_time = conditions.start_time;
+        self.cancel = conditions.cancel.clone();
+    }
+
+    /// Runs `code` to its end on this thread, whose stack must hold the guest's.
     ///
     /// # Errors
     /// Only for faults of the host; whatever the guest does is an [`Ending`].
-    pub fn run(self, engine: &Engine, module: &Module) -> Result<Run, RunError> {
-        thread::scope(|scope| {
-            thread::Builder::new()
-                .name("probity-guest".to_owned())
-                .stack_size(STACK.saturating_add(HOST_STACK))
-                .spawn_scoped(scope, || self.run_here(engine, module))
-                .map_err(RunError::Thread)?
-                .join()
-                .map_err(|_| RunError::Panicked)?
-        })
-    }
-
-    fn run_here(self, engine: &Engine, module: &Module) -> Result<Run, RunError> {
+    pub(crate) fn run_here(self, engine: &Engine, code: &Code) -> Result<Run, RunError> {
         let budget = self.budget;
+        let fs = self.mounts.build(Quota::from(&budget), self.start_time)?;
+        let cancel = self.cancel;
         let host = Host::new(
             HostSetup {
-                fs: self.fs,
+                fs,
                 args: self.args,
                 env: self.env,
                 stdin: self.stdin,
@@ -167,15 +207,22 @@ impl Invocation {
         store.limiter(|host| &mut host.limits);
         let first = store.data().first_slice();
         store.set_fuel(first).map_err(failed)?;
-        store.set_epoch_deadline(ticks(budget.wall_time.duration()));
-        store.epoch_deadline_callback(|context| match context.data().overdue() {
-            Some(hit) => Err(Stop::Limit(hit).into()),
-            None => Ok(UpdateDeadline::Continue(1)),
+        store.set_epoch_deadline(1);
+        // The first look comes at once, so that a cancelled guest does not run to its
+        // deadline.
+        store.epoch_deadline_callback(move |context| {
+            if cancel.is_cancelled() {
+                return Err(Stop::Cancelled.into());
+            }
+            match context.data().overdue() {
+                Some(hit) => Err(Stop::Limit(hit).into()),
+                None => Ok(UpdateDeadline::Continue(1)),
+            }
         });
         let started = std::time::Instant::now();
-        let ending = match enter(engine, module, &mut store, self.entry) {
+        let ending = match enter(engine, code, &mut store, self.entry) {
             Ok(ending) => ending,
-            Err(error) => ending_of(&error, store.data()),
+            Err(error) => ending_of(&error, store.data())?,
         };
         let wall_time = WallTime::from(started.elapsed());
         let fuel = Fuel(store.data().burned(store.get_fuel().map_err(failed)?));
@@ -198,11 +245,17 @@ impl Invocation {
 /// function runs during instantiation.
 fn enter(
     engine: &Engine,
-    module: &Module,
+    code: &Code,
     store: &mut Store<Host>,
     entry: Entry,
 ) -> wasmtime::Result<Ending> {
-    let instance = match engine.linker().instantiate_pre(&module.module) {
+    let module = match code {
+        Code::Core(module) => module,
+        Code::Component(_) => {
+            return Ok(Ending::Refused("components are not run yet".to_owned()));
+        }
+    };
+    let instance = match engine.linker().instantiate_pre(module) {
         Ok(ready) => ready.instantiate(&mut *store)?,
         Err(error) => return Ok(Ending::Refused(clean(&format!("{error:#}")))),
     };
@@ -234,15 +287,23 @@ fn refused_entry(entry: Entry) -> Ending {
 }
 
 /// What an error of the engine says about the guest.
-fn ending_of(error: &wasmtime::Error, host: &Host) -> Ending {
+///
+/// # Errors
+/// When it is the host's fault.
+fn ending_of(error: &wasmtime::Error, host: &Host) -> Result<Ending, RunError> {
     match error.downcast_ref::<Stop>() {
-        Some(Stop::Exit(code)) => return Ending::Exited(*code),
-        Some(Stop::Limit(hit)) => return Ending::Limit(*hit),
-        Some(stop @ Stop::NoMemory) => return Ending::Refused(stop.to_string()),
+        Some(Stop::Exit(code)) => return Ok(Ending::Exited(*code)),
+        Some(Stop::Limit(hit)) => return Ok(Ending::Limit(*hit)),
+        Some(stop @ Stop::NoMemory) => return Ok(Ending::Refused(stop.to_string())),
+        Some(Stop::Cancelled) => return Err(RunError::Cancelled),
+        Some(stop @ Stop::HostMemory) => return Err(RunError::Engine(stop.to_string())),
         None => {}
     }
+    if is_of_kernel(error) {
+        return Err(RunError::Engine(clean(&format!("{error:#}"))));
+    }
     let stack = u64::try_from(STACK).unwrap_or(u64::MAX);
-    match error.downcast_ref::<Trap>() {
+    Ok(match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => Ending::Limit(host.fuel_hit()),
         Some(Trap::StackOverflow) => Ending::Limit(LimitHit {
             limit: Limit::Stack,
@@ -258,5 +319,5 @@ fn ending_of(error: &wasmtime::Error, host: &Host) -> Ending {
                 None => clean(&format!("{error:#}")),
             }),
         },
-    }
+    })
 }

@@ -4,17 +4,26 @@
 //! network, no processes and no host paths. Everything it uses is bounded by a
 //! [`Budget`](probity_core::Budget), and whatever it does ends as a typed result.
 
+mod cancel;
 pub mod engine;
 pub mod executor;
 pub mod fs;
 pub mod guest;
+pub mod isolation;
 pub mod limits;
 pub mod output;
 pub mod pack;
 pub mod runtime;
+mod sandbox;
 pub mod suite;
+mod text;
 mod wasi;
+#[cfg(target_os = "linux")]
+pub mod worker;
 
-pub use engine::{Engine, Module};
-pub use executor::{InProcess, SpecFiles};
-pub use guest::{Ending, Entry, Invocation, Run};
+pub use cancel::Cancel;
+pub use engine::{CodeCache, Module};
+pub use executor::{SpecExecutor, SpecFiles};
+pub use guest::{Conditions, Ending, Entry, Invocation, Run};
+pub use isolation::{InProcess, Isolation};
+pub use sandbox::{Sandbox, Trust};

@@ -6,11 +6,15 @@
 
 use probity_core::budget::{Budget, Limit, LimitHit};
 
+use crate::wasi::Stop;
+
 /// Bounds on linear memories and tables, all of an instance's together.
 #[derive(Debug, Clone)]
 pub struct EngineLimits {
     memory: Pool,
     tables: Pool,
+    /// Whether the growth under way was granted.
+    granted: bool,
 }
 
 /// What all memories, or all tables, of an instance share.
@@ -36,7 +40,11 @@ impl Pool {
     }
 
     /// Whether one of the pool's members may grow from `current` to `desired`.
-    fn grow(&mut self, current: usize, desired: usize) -> bool {
+    fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
+        // Past its own maximum no growth can succeed, so none is granted.
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return false;
+        }
         let as_u64 = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
         let total = self
             .used
@@ -67,6 +75,7 @@ impl EngineLimits {
         Self {
             memory: Pool::new(Limit::Memory, budget.memory.0),
             tables: Pool::new(Limit::TableElements, budget.table_elements),
+            granted: false,
         }
     }
 
@@ -89,18 +98,36 @@ impl wasmtime::ResourceLimiter for EngineLimits {
         &mut self,
         current: usize,
         desired: usize,
-        _maximum: Option<usize>,
+        maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        Ok(self.memory.grow(current, desired))
+        self.granted = self.memory.grow(current, desired, maximum);
+        Ok(self.granted)
+    }
+
+    /// Growth that was granted failed: the host has no memory. What a guest sees must not
+    /// depend on that, so the run ends as a failure of the host.
+    fn memory_grow_failed(&mut self, _error: wasmtime::Error) -> wasmtime::Result<()> {
+        if std::mem::take(&mut self.granted) {
+            return Err(Stop::HostMemory.into());
+        }
+        Ok(())
+    }
+
+    fn table_grow_failed(&mut self, _error: wasmtime::Error) -> wasmtime::Result<()> {
+        if std::mem::take(&mut self.granted) {
+            return Err(Stop::HostMemory.into());
+        }
+        Ok(())
     }
 
     fn table_growing(
         &mut self,
         current: usize,
         desired: usize,
-        _maximum: Option<usize>,
+        maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        Ok(self.tables.grow(current, desired))
+        self.granted = self.tables.grow(current, desired, maximum);
+        Ok(self.granted)
     }
 
     fn instances(&self) -> usize {

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 /// Keeps the first and the last bytes written to it.
 #[derive(Debug, Clone)]
 pub struct OutputSink {
@@ -12,10 +14,11 @@ pub struct OutputSink {
 }
 
 /// What a sink kept.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
     /// The kept bytes; where some were dropped, a line that says how many stands between
     /// head and tail.
+    #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
     /// How many bytes were written in all.
     pub total: u64,

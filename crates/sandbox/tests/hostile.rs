@@ -18,13 +18,12 @@ use probity_core::budget::{Budget, Limit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use probity_core::repo::File;
 use probity_core::{Repo, RepoPath};
-use probity_sandbox::fs::{Access, Device, Filesystem, Quota};
-use probity_sandbox::guest::START_TIME;
-use probity_sandbox::{Ending, Engine, Invocation, Module, Run};
+use probity_sandbox::fs::{Access, Device, Devices, Mounts};
+use probity_sandbox::{Ending, Invocation, Module, Run, Sandbox, Trust};
 
-fn engine() -> &'static Engine {
-    static ENGINE: OnceLock<Engine> = OnceLock::new();
-    ENGINE.get_or_init(|| Engine::new(None).unwrap())
+fn sandbox() -> &'static Sandbox {
+    static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
+    SANDBOX.get_or_init(|| Sandbox::in_process(None).unwrap())
 }
 
 fn hostile() -> &'static Module {
@@ -33,7 +32,9 @@ fn hostile() -> &'static Module {
         let path =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-checks/built/hostile.wasm");
         let bytes = std::fs::read(path).unwrap();
-        engine().module(&bytes, u64::MAX).unwrap().unwrap()
+        let budget = Budget::check();
+        let module = sandbox().module(&bytes, &budget, Trust::Untrusted);
+        module.unwrap().unwrap()
     })
 }
 
@@ -58,14 +59,14 @@ fn run_with(args: &[&str], budget: Budget) -> Run {
         let path: RepoPath = name.parse().unwrap();
         repo.insert(&path, File::regular(*b"content\n")).unwrap();
     }
-    let mut fs = Filesystem::new(Quota::from(&budget), START_TIME);
-    fs.mount("/repo", repo.root(), Access::ReadOnly).unwrap();
-    fs.mount_empty("/tmp", Access::Writable).unwrap();
-    fs.mount_device("/dev/null", Device::Null).unwrap();
+    let mut mounts = Mounts::new(Devices::None);
+    mounts.folder("/repo", repo.root(), Access::ReadOnly);
+    mounts.empty("/tmp", Access::Writable);
+    mounts.device("/dev/null", Device::Null);
     let args = std::iter::once("hostile").chain(args.iter().copied());
-    let mut invocation = Invocation::command(args.map(str::to_owned).collect(), fs, budget);
+    let mut invocation = Invocation::command(args.map(str::to_owned).collect(), mounts, budget);
     invocation.preopens = vec!["/repo".to_owned(), "/tmp".to_owned()];
-    invocation.run(engine(), hostile()).unwrap()
+    sandbox().run(invocation, hostile()).unwrap()
 }
 
 fn run(args: &[&str]) -> Run {

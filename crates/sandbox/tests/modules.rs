@@ -10,9 +10,8 @@
 use probity_core::budget::{Budget, Limit};
 use probity_core::quantity::{ByteSize, Fuel};
 use probity_sandbox::engine::ModuleError;
-use probity_sandbox::fs::{Access, Device, Filesystem, Quota};
-use probity_sandbox::guest::START_TIME;
-use probity_sandbox::{Ending, Engine, Invocation, Run};
+use probity_sandbox::fs::{Access, Device, Devices, Mounts};
+use probity_sandbox::{Ending, Invocation, Module, Run, Sandbox, Trust};
 
 fn budget() -> Budget {
     Budget {
@@ -25,19 +24,27 @@ fn budget() -> Budget {
 }
 
 fn invocation(budget: Budget) -> Invocation {
-    let mut fs = Filesystem::new(Quota::from(&budget), START_TIME);
-    fs.mount_empty("/tmp", Access::Writable).unwrap();
-    fs.mount_device("/dev/results", Device::Results).unwrap();
-    let mut invocation = Invocation::command(vec!["guest".to_owned()], fs, budget);
+    let mut mounts = Mounts::new(Devices::None);
+    mounts.empty("/tmp", Access::Writable);
+    mounts.device("/dev/results", Device::Results);
+    let mut invocation = Invocation::command(vec!["guest".to_owned()], mounts, budget);
     invocation.preopens = vec!["/".to_owned()];
     invocation
 }
 
+fn module(sandbox: &Sandbox, bytes: &[u8], cap: u64) -> Result<Module, ModuleError> {
+    let budget = Budget {
+        module_size: ByteSize(cap),
+        ..budget()
+    };
+    sandbox.module(bytes, &budget, Trust::Untrusted).unwrap()
+}
+
 fn run_in(text: &str, invocation: Invocation) -> Run {
-    let engine = Engine::new(None).unwrap();
+    let sandbox = Sandbox::in_process(None).unwrap();
     let bytes = wat::parse_str(text).unwrap();
-    let module = engine.module(&bytes, 1 << 20).unwrap().unwrap();
-    invocation.run(&engine, &module).unwrap()
+    let module = module(&sandbox, &bytes, 1 << 20).unwrap();
+    sandbox.run(invocation, &module).unwrap()
 }
 
 fn run(text: &str) -> Run {
@@ -53,21 +60,14 @@ fn ended_by(run: &Run) -> Limit {
 
 #[test]
 fn only_modules_of_bounded_size_are_compiled() {
-    let engine = Engine::new(None).unwrap();
-    let refused = |bytes: &[u8]| engine.module(bytes, 100).unwrap().err();
-    assert!(matches!(
-        refused(b"(module)"),
-        Some(ModuleError::Invalid(_))
-    ));
-    assert!(matches!(
-        refused(b"\0asm\x0d\0\x01\0"),
-        Some(ModuleError::Invalid(_))
-    ));
+    let sandbox = Sandbox::in_process(None).unwrap();
+    let refused = |bytes: &[u8]| module(&sandbox, bytes, 100).err();
+    assert!(matches!(refused(b"(module)"), Some(ModuleError::Shape(_))));
     assert!(matches!(
         refused(b"\0asm\x01\0\0\0\x01"),
-        Some(ModuleError::Invalid(_))
+        Some(ModuleError::Shape(_))
     ));
-    let Some(ModuleError::TooLarge(hit)) = refused(&[0; 101]) else {
+    let Some(ModuleError::Limit(hit)) = refused(&[0; 101]) else {
         panic!("it was accepted");
     };
     assert_eq!(
@@ -78,7 +78,7 @@ fn only_modules_of_bounded_size_are_compiled() {
 
 #[test]
 fn proposals_that_are_not_offered_are_refused() {
-    let engine = Engine::new(None).unwrap();
+    let sandbox = Sandbox::in_process(None).unwrap();
     for text in [
         "(module (memory i64 1))",
         "(module (memory 1) (memory 1))",
@@ -87,8 +87,8 @@ fn proposals_that_are_not_offered_are_refused() {
         "(module (type (struct)))",
     ] {
         let bytes = wat::parse_str(text).unwrap();
-        let refused = engine.module(&bytes, 1 << 20).unwrap();
-        assert!(matches!(refused, Err(ModuleError::Invalid(_))), "{text}");
+        let refused = module(&sandbox, &bytes, 1 << 20);
+        assert!(matches!(refused, Err(ModuleError::Shape(_))), "{text}");
     }
 }
 
@@ -227,38 +227,4 @@ fn each_report_renews_the_fuel_of_one_test_but_not_the_whole() {
     let total = run_in(&text, sliced(300_000, 150_000));
     assert_eq!(ended_by(&total), Limit::Fuel);
     assert_eq!(total.fuel, Fuel(300_000));
-}
-
-#[test]
-fn compiled_code_is_kept_and_found_again() {
-    let cache = tempfile::tempdir().unwrap();
-    let bytes = wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#)
-        .unwrap();
-    let digest = probity_core::Digest::of(&bytes);
-    let engine = Engine::new(Some(cache.path())).unwrap();
-    assert!(engine.cached(digest).is_none());
-    engine.module(&bytes, 1 << 20).unwrap().unwrap();
-    let again = Engine::new(Some(cache.path())).unwrap();
-    let module = again.cached(digest).unwrap();
-    assert_eq!(
-        invocation(budget()).run(&again, &module).unwrap().ending,
-        Ending::Exited(0)
-    );
-    // A damaged entry is compiled anew, not loaded.
-    let entry = std::fs::read_dir(cache.path())
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
-    // In place of the old file, which is still mapped.
-    std::fs::remove_file(&entry).unwrap();
-    std::fs::write(&entry, b"damaged").unwrap();
-    let third = Engine::new(Some(cache.path())).unwrap();
-    assert!(third.cached(digest).is_none());
-    let module = third.module(&bytes, 1 << 20).unwrap().unwrap();
-    assert_eq!(
-        invocation(budget()).run(&third, &module).unwrap().ending,
-        Ending::Exited(0)
-    );
 }

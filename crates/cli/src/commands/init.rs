@@ -7,7 +7,7 @@ use anyhow::{Context as _, anyhow};
 
 use super::input::{self, SPEC_FILE};
 use super::suggest;
-use crate::args::InitArgs;
+use crate::args::{InitArgs, Isolation};
 use crate::cache::Cache;
 use crate::failure::Failure;
 use crate::ui::Ui;
@@ -15,9 +15,9 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &InitArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let repo = input::repository(&args.repo, ui)?;
     let cache = Cache::find()?;
-    let engine = cache.engine()?;
+    let sandbox = cache.sandbox(Isolation::default())?;
     let spinner = ui.spinner("trying checks");
-    let text = suggest::text_for(&repo, &engine, &cache)?;
+    let text = suggest::text_for(&repo, &sandbox, &cache)?;
     spinner.finish_and_clear();
     if args.stdout {
         ui.out(&text);

@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
+use probity_core::Budget;
 use probity_core::spec::{Check, CheckKind, PackCheck, PackRef};
 use probity_core::verify::{CheckReport, Executor as _, Verdict};
 use probity_sandbox::pack::{self, PackedCheck};
-use probity_sandbox::{Engine, InProcess};
+use probity_sandbox::{Sandbox, SpecExecutor, Trust};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::input;
-use crate::args::{PackCommand, PackListArgs, PackRunArgs};
+use crate::args::{Isolation, PackCommand, PackListArgs, PackRunArgs};
 use crate::cache::Cache;
 use crate::failure::Failure;
 use crate::report::{escape, print_check};
@@ -34,7 +35,7 @@ struct PackList {
 }
 
 fn list(args: &PackListArgs, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = Cache::find()?.engine()?;
+    let sandbox = Cache::find()?.sandbox(Isolation::default())?;
     let modules: Vec<(String, Vec<u8>)> = match &args.pack {
         None => pack::BUILT_IN
             .iter()
@@ -44,7 +45,7 @@ fn list(args: &PackListArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     };
     let mut packs = BTreeMap::new();
     for (name, bytes) in modules {
-        let checks = checks_of(&engine, &name, &bytes)?;
+        let checks = checks_of(&sandbox, &name, &bytes)?;
         packs.insert(name, checks);
     }
     if args.json {
@@ -82,14 +83,13 @@ fn list(args: &PackListArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn checks_of(engine: &Engine, name: &str, bytes: &[u8]) -> Result<Vec<PackedCheck>, Failure> {
-    let cap = probity_core::Budget::check().module_size.0;
-    let module = engine
-        .module(bytes, cap)
+fn checks_of(sandbox: &Sandbox, name: &str, bytes: &[u8]) -> Result<Vec<PackedCheck>, Failure> {
+    let module = sandbox
+        .module(bytes, &Budget::check(), Trust::Untrusted)
         .map_err(Failure::host)?
         .with_context(|| format!("cannot use the pack `{name}`"))
         .map_err(Failure::Request)?;
-    pack::list(engine, &module)
+    pack::list(sandbox, &module)
         .with_context(|| format!("cannot list the pack `{name}`"))
         .map_err(Failure::Request)
 }
@@ -113,9 +113,9 @@ fn module(name: &str) -> Result<Vec<u8>, Failure> {
 fn run_one(args: &PackRunArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let repo = input::repository(&args.repo, ui)?;
     let cache = Cache::find()?;
-    let engine = cache.engine()?;
+    let sandbox = cache.sandbox(args.running.isolation)?;
     let bytes = module(&args.pack)?;
-    let known = checks_of(&engine, &args.pack, &bytes)?;
+    let known = checks_of(&sandbox, &args.pack, &bytes)?;
     if !known.iter().any(|check| check.check == args.check) {
         let names: Vec<&str> = known.iter().map(|check| check.check.as_str()).collect();
         return Err(Failure::Request(anyhow!(
@@ -139,7 +139,7 @@ fn run_one(args: &PackRunArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         }),
     );
     let files = input::spec_files(PathBuf::new());
-    let mut executor = InProcess::new(engine, cache.stores(), files, 0);
+    let mut executor = SpecExecutor::new(sandbox, cache.stores(), files, args.running.conditions());
     let report: CheckReport = executor.execute(&check, &repo);
     if args.json {
         let mut text = serde_json::to_string_pretty(&report).map_err(Failure::host)?;

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
-use probity_sandbox::Engine;
+use probity_sandbox::Sandbox;
 use probity_sandbox::runtime::{Manifest, Phase};
 use probity_sandbox::suite::{Lock, default_lock};
 use serde::Serialize;
 
-use crate::args::{RuntimeAddArgs, RuntimeCommand};
+use crate::args::{Isolation, RuntimeAddArgs, RuntimeCommand};
 use crate::cache::Cache;
 use crate::failure::Failure;
 use crate::fetch;
@@ -26,8 +26,8 @@ fn add(args: &RuntimeAddArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let manifest = find(&args.name)?;
     let locks = read_locks(&args.locks)?;
     let cache = Cache::find()?;
-    let engine = cache.engine()?;
-    install_runtime(&manifest, args.from.as_deref(), &cache, &engine, ui)?;
+    let sandbox = cache.sandbox(Isolation::default())?;
+    install_runtime(&manifest, args.from.as_deref(), &cache, &sandbox, ui)?;
     for (lock, text) in &locks {
         install_wheels(lock, text, args.wheels.as_deref(), &cache, ui)?;
     }
@@ -77,13 +77,13 @@ fn install_runtime(
     manifest: &Manifest,
     from: Option<&Path>,
     cache: &Cache,
-    engine: &Engine,
+    sandbox: &Sandbox,
     ui: &Ui,
 ) -> Result<(), Failure> {
     if cache
         .runtimes()
         .find(manifest)
-        .is_some_and(|installed| installed.is_compiled(engine))
+        .is_some_and(|installed| installed.is_compiled(sandbox))
     {
         return Ok(());
     }
@@ -96,7 +96,7 @@ fn install_runtime(
             step(
                 ui,
                 &format!("compiling {title} (takes minutes, once)"),
-                || installed.open(engine).map(|_| ()),
+                || installed.open(sandbox).map(|_| ()),
             )
             .map_err(Failure::host)?;
             return Ok(());
@@ -121,7 +121,7 @@ fn install_runtime(
     let quiet = !ui.is_interactive();
     cache
         .runtimes()
-        .install(manifest, &archive, engine, &mut |phase| {
+        .install(manifest, &archive, sandbox, &mut |phase| {
             let message = match phase {
                 Phase::Verify => format!("checking the digest of {title}"),
                 Phase::Unpack => format!("unpacking {title}"),
@@ -203,8 +203,8 @@ fn install_wheels(
 pub(crate) fn ensure(name: &str, ui: &Ui) -> Result<(), Failure> {
     let manifest = find(name)?;
     let cache = Cache::find()?;
-    let engine = cache.engine()?;
-    install_runtime(&manifest, None, &cache, &engine, ui)?;
+    let sandbox = cache.sandbox(Isolation::default())?;
+    install_runtime(&manifest, None, &cache, &sandbox, ui)?;
     for (lock, text) in read_locks(&[])? {
         install_wheels(&lock, &text, None, &cache, ui)?;
     }
@@ -229,7 +229,7 @@ struct RuntimeRow {
 
 fn list(json: bool, ui: &Ui) -> Result<ExitCode, Failure> {
     let cache = Cache::find()?;
-    let engine = cache.engine()?;
+    let sandbox = cache.sandbox(Isolation::default())?;
     let rows: Vec<RuntimeRow> = manifests()?
         .into_iter()
         .map(|manifest| {
@@ -237,7 +237,7 @@ fn list(json: bool, ui: &Ui) -> Result<ExitCode, Failure> {
             RuntimeRow {
                 compiled: installed
                     .as_ref()
-                    .is_some_and(|found| found.is_compiled(&engine)),
+                    .is_some_and(|found| found.is_compiled(&sandbox)),
                 installed: installed.is_some(),
                 package: format!("{} {}", manifest.source.package, manifest.source.version),
                 sha256: manifest.source.sha256.to_hex(),

@@ -11,7 +11,7 @@ use probity_core::spec::{Check, Spec};
 use probity_core::verify::{Executor as _, Outcome, SpecSource};
 use probity_core::{Repo, RepoPath};
 use probity_sandbox::runtime::Manifest;
-use probity_sandbox::{Engine, InProcess};
+use probity_sandbox::{Conditions, Sandbox, SpecExecutor};
 
 use super::input::{self, SPEC_FILE, SpecInput};
 use crate::cache::Cache;
@@ -49,8 +49,12 @@ struct Candidate {
 }
 
 /// The text of a spec for `repo`, and the same as a spec.
-pub(crate) fn spec_for(repo: &Repo, engine: &Engine, cache: &Cache) -> Result<SpecInput, Failure> {
-    let text = text_for(repo, engine, cache)?;
+pub(crate) fn spec_for(
+    repo: &Repo,
+    sandbox: &Sandbox,
+    cache: &Cache,
+) -> Result<SpecInput, Failure> {
+    let text = text_for(repo, sandbox, cache)?;
     let spec = parse(&text)?;
     Ok(SpecInput {
         spec,
@@ -69,13 +73,18 @@ fn parse(text: &str) -> Result<Spec, Failure> {
 }
 
 /// The text of a commented spec for `repo`.
-pub(crate) fn text_for(repo: &Repo, engine: &Engine, cache: &Cache) -> Result<String, Failure> {
+pub(crate) fn text_for(repo: &Repo, sandbox: &Sandbox, cache: &Cache) -> Result<String, Failure> {
     let python_ready = Manifest::built_in()
         .unwrap_or_default()
         .iter()
         .any(|manifest| manifest.name == "python" && cache.runtimes().find(manifest).is_some());
     let files = input::spec_files(PathBuf::new());
-    let mut executor = InProcess::new(engine.clone(), cache.stores(), files, 0);
+    let mut executor = SpecExecutor::new(
+        sandbox.clone(),
+        cache.stores(),
+        files,
+        Conditions::default(),
+    );
     let mut out = HEAD.to_owned();
     for candidate in candidates(repo, python_ready) {
         let reason = match candidate.off {
@@ -103,7 +112,7 @@ pub(crate) fn text_for(repo: &Repo, engine: &Engine, cache: &Cache) -> Result<St
 }
 
 /// Why a check does not hold on the repository as it is.
-fn objection(executor: &mut InProcess, check: &Check, repo: &Repo) -> Option<String> {
+fn objection(executor: &mut SpecExecutor, check: &Check, repo: &Repo) -> Option<String> {
     let report = executor.execute(check, repo);
     match report.outcome {
         Outcome::Pass | Outcome::Skipped => None,

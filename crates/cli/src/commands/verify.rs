@@ -6,8 +6,10 @@ use std::time::Instant;
 
 use probity_core::patch::{Format, PatchError, PatchErrorKind, apply};
 use probity_core::quantity::{ByteSize, WallTime};
-use probity_core::verify::{Event, PatchSummary, VerdictDocument, VerifyInput, verify};
-use probity_sandbox::InProcess;
+use probity_core::verify::{
+    ConditionsSummary, Event, PatchSummary, VerdictDocument, VerifyInput, verify,
+};
+use probity_sandbox::SpecExecutor;
 
 use super::input::{self, SpecInput};
 use super::suggest;
@@ -19,8 +21,6 @@ use crate::ui::Ui;
 
 /// Bytes of the judged diff kept in a verdict.
 const DIFF_CAP: ByteSize = ByteSize::mib(1);
-/// Seed of the guests' randomness.
-const SEED: u64 = 0;
 
 pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let document = judge(args, ui)?;
@@ -38,7 +38,7 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
     let patch = args.patch.as_deref().map(input::patch).transpose()?;
     let base = input::repository(&args.repo, ui)?;
     let cache = Cache::find()?;
-    let engine = cache.engine()?;
+    let sandbox = cache.sandbox(args.running.isolation)?;
     let SpecInput {
         spec,
         source,
@@ -47,7 +47,7 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
         Some(spec) => spec,
         None => {
             ui.note("note: there is no probity.toml; judging by the checks that `probity init` would write");
-            suggest::spec_for(&base, &engine, &cache)?
+            suggest::spec_for(&base, &sandbox, &cache)?
         }
     };
 
@@ -61,7 +61,13 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
             format.map(|format| PatchSummary::new(bytes, format, &plan, DIFF_CAP))
         }
     };
-    let mut executor = InProcess::new(engine, cache.stores(), Arc::clone(&files), SEED);
+    let conditions = args.running.conditions();
+    let summary = ConditionsSummary {
+        seed: conditions.seed,
+        start_time: conditions.start_time,
+    };
+    let files = Arc::clone(&files);
+    let mut executor = SpecExecutor::new(sandbox, cache.stores(), files, conditions);
     let spinner = ui.spinner("judging");
     let input = VerifyInput {
         repo: &repo,
@@ -85,6 +91,7 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
         &repo,
         change,
         (&spec, source),
+        summary,
         &verdict,
         WallTime::from(started.elapsed()),
     ))

@@ -37,6 +37,10 @@ pub struct BudgetOverrides {
     pub path_depth: Option<u32>,
     /// Module size; 8 bytes to 1 GiB.
     pub module_size: Option<ByteSize>,
+    /// Processor time of compiling a module; 1 s to 1 h, rounded up to whole seconds.
+    pub compile_time: Option<WallTime>,
+    /// Memory of compiling a module; 256 MiB to 16 GiB.
+    pub compile_memory: Option<ByteSize>,
 }
 
 impl BudgetOverrides {
@@ -56,6 +60,8 @@ impl BudgetOverrides {
             open_files: self.open_files.unwrap_or(base.open_files),
             path_depth: self.path_depth.unwrap_or(base.path_depth),
             module_size: self.module_size.unwrap_or(base.module_size),
+            compile_time: self.compile_time.unwrap_or(base.compile_time),
+            compile_memory: self.compile_memory.unwrap_or(base.compile_memory),
         }
     }
 
@@ -81,6 +87,20 @@ impl BudgetOverrides {
             open_files: narrow(count(f, s, Limit::OpenFiles, 3, 1 << 16)),
             path_depth: narrow(count(f, s, Limit::PathDepth, 1, 2_048)),
             module_size: quantity(f, s, Limit::ModuleSize, ByteSize(8), ByteSize::gib(1)),
+            compile_time: quantity(
+                f,
+                s,
+                Limit::CompileTime,
+                WallTime::secs(1),
+                WallTime::secs(3_600),
+            ),
+            compile_memory: quantity(
+                f,
+                s,
+                Limit::CompileMemory,
+                ByteSize::mib(256),
+                ByteSize::gib(16),
+            ),
         };
         fields.finish(s);
         overrides

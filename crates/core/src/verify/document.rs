@@ -35,6 +35,8 @@ pub struct VerdictDocument {
     pub patch: Option<PatchSummary>,
     /// The spec.
     pub spec: SpecSummary,
+    /// What its guests depended on beside files and budgets.
+    pub conditions: ConditionsSummary,
     /// Names of the checks that did not pass, in the order of the spec.
     pub failures: Vec<String>,
     /// Every report, in the order of the spec.
@@ -102,6 +104,15 @@ pub struct SpecSummary {
     pub digest: Digest,
 }
 
+/// What guests depend on beside files, arguments and budgets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConditionsSummary {
+    /// Seed of their randomness.
+    pub seed: u64,
+    /// Virtual time at their start, in nanoseconds since the Unix epoch.
+    pub start_time: u64,
+}
+
 /// Where a spec came from. As text: `default`, or the path of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
@@ -151,6 +162,7 @@ impl VerdictDocument {
         repo: &Repo,
         patch: Option<PatchSummary>,
         spec: (&Spec, SpecSource),
+        conditions: ConditionsSummary,
         verdict: &Verdict,
         total: WallTime,
     ) -> Self {
@@ -171,6 +183,7 @@ impl VerdictDocument {
                 source: spec.1,
                 digest: spec.0.digest(),
             },
+            conditions,
             failures: verdict.failures().to_vec(),
             checks: checks.to_vec(),
             timings: Timings {

@@ -15,8 +15,8 @@ mod suite;
 mod verdict;
 
 pub use document::{
-    BaseSummary, PatchSummary, PatchedSummary, SCHEMA, SpecSource, SpecSummary, Timings,
-    VerdictDocument,
+    BaseSummary, ConditionsSummary, PatchSummary, PatchedSummary, SCHEMA, SpecSource, SpecSummary,
+    Timings, VerdictDocument,
 };
 pub use judge::judge_suite;
 pub use outcome::{Assurance, Cause, Outcome};

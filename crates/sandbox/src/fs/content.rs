@@ -1,35 +1,29 @@
 //! The bytes of a file: shared with a layer until the guest first writes to them.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use probity_core::repo::File;
+
+use super::mapping::{Mapped, Mapping};
 
 /// A file's bytes.
 #[derive(Debug, Clone)]
 pub enum Content {
     /// Shared with the repository or a layer.
     Shared(File),
-    /// A read-only file of the host's private cache, mapped into memory.
-    Mapped(Arc<memmap2::Mmap>),
+    /// A part of a file that is mapped into memory, read-only.
+    Mapped(Mapped),
     /// The guest's own.
     Owned(Vec<u8>),
 }
 
 impl Content {
-    /// Maps a file of our own cache.
+    /// Maps a file of our own cache, which is only ever replaced by rename.
     ///
     /// # Errors
     /// When the file cannot be opened or mapped.
-    #[allow(
-        unsafe_code,
-        reason = "mapping a file is safe as long as nobody truncates it; the cache is private to the user and its files are replaced by rename, never written in place"
-    )]
     pub fn map(path: &Path) -> std::io::Result<Self> {
-        let file = std::fs::File::open(path)?;
-        // SAFETY: see the reason above.
-        let map = unsafe { memmap2::Mmap::map(&file)? };
-        Ok(Self::Mapped(Arc::new(map)))
+        Ok(Self::Mapped(Mapped::whole(Mapping::open(path)?)))
     }
 
     /// The bytes.
@@ -37,7 +31,7 @@ impl Content {
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Shared(file) => file.bytes(),
-            Self::Mapped(map) => map,
+            Self::Mapped(part) => part.bytes(),
             Self::Owned(bytes) => bytes,
         }
     }

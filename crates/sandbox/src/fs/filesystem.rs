@@ -10,16 +10,19 @@
 use std::sync::Arc;
 
 use probity_core::budget::Limit;
-use probity_core::repo::{Child, Directory, FileMode};
+use probity_core::repo::{Child, FileMode};
+use serde::{Deserialize, Serialize};
 
 use super::content::Content;
 use super::errno::Errno;
-use super::node::{Device, DirectoryNode, LowerDirectory, Node, NodeId, NodeKind};
+use super::image::ImageChild;
+use super::mounts::{LowerDirectory, Source};
+use super::node::{DirectoryNode, Node, NodeId, NodeKind};
 use super::quota::{Quota, QuotaUse};
 use super::read_set::{ReadSet, Recorder};
 
 /// Whether the guest may change what is mounted. Changes never leave the instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
     /// Every change is refused with `EROFS`.
     ReadOnly,
@@ -74,54 +77,23 @@ impl Filesystem {
         fs
     }
 
-    /// Mounts a layer's folder at `path` (absolute, canonical). Missing parents are made
-    /// read-only.
+    /// Places one mount (absolute, canonical path). Missing parents are made read-only.
     ///
     /// # Errors
-    /// When the path is not canonical or something other than an empty folder is there.
-    pub fn mount(
+    /// When the path is not canonical or something is already there.
+    pub(crate) fn mount(
         &mut self,
         path: &str,
-        layer: &Arc<Directory>,
+        source: Source,
         access: Access,
     ) -> Result<(), MountError> {
-        self.place(
-            path,
-            NodeKind::Directory(DirectoryNode {
-                pending: Some(LowerDirectory(Arc::clone(layer))),
-                ..DirectoryNode::default()
-            }),
-            access,
-        )
-    }
-
-    /// Makes an empty folder at `path`.
-    ///
-    /// # Errors
-    /// As for [`mount`](Self::mount).
-    pub fn mount_empty(&mut self, path: &str, access: Access) -> Result<(), MountError> {
-        self.place(path, NodeKind::Directory(DirectoryNode::default()), access)
-    }
-
-    /// Puts one file at `path`.
-    ///
-    /// # Errors
-    /// As for [`mount`](Self::mount).
-    pub fn mount_file(
-        &mut self,
-        path: &str,
-        content: Content,
-        access: Access,
-    ) -> Result<(), MountError> {
-        self.place(path, NodeKind::File(content), access)
-    }
-
-    /// Puts a device at `path`.
-    ///
-    /// # Errors
-    /// As for [`mount`](Self::mount).
-    pub fn mount_device(&mut self, path: &str, device: Device) -> Result<(), MountError> {
-        self.place(path, NodeKind::Device(device), Access::ReadOnly)
+        let kind = match source {
+            Source::Folder(lower) => folder_of(lower),
+            Source::Empty => NodeKind::Directory(DirectoryNode::default()),
+            Source::File(content) => NodeKind::File(content),
+            Source::Device(device) => NodeKind::Device(device),
+        };
+        self.place(path, kind, access)
     }
 
     fn place(&mut self, path: &str, kind: NodeKind, access: Access) -> Result<(), MountError> {
@@ -320,28 +292,30 @@ impl Filesystem {
                 return Err(Errno::Notdir);
             }
         };
-        if let Some(LowerDirectory(lower)) = pending {
+        if let Some(lower) = pending {
             let access = if writable {
                 Access::Writable
             } else {
                 Access::ReadOnly
             };
             let modified = self.node(NodeId::ROOT).modified;
-            for (name, child) in lower.entries() {
-                let kind = match child {
-                    Child::Directory(directory) => NodeKind::Directory(DirectoryNode {
-                        pending: Some(LowerDirectory(Arc::clone(directory))),
-                        ..DirectoryNode::default()
-                    }),
-                    Child::File(file) if file.mode() == FileMode::Symlink => {
-                        NodeKind::Symlink(Arc::from(String::from_utf8_lossy(file.bytes()).as_ref()))
-                    }
-                    Child::File(file) => NodeKind::File(Content::Shared(file.clone())),
-                };
+            let mut add = |name: &str, kind: NodeKind| {
                 let node = self.push(kind, access, id);
                 let stamp = self.node_mut(node);
                 (stamp.accessed, stamp.modified, stamp.changed) = (modified, modified, modified);
                 self.name(id, name, node);
+            };
+            match lower {
+                LowerDirectory::Tree(tree) => {
+                    for (name, child) in tree.entries() {
+                        add(name, of_tree(child));
+                    }
+                }
+                LowerDirectory::Image(folder) => {
+                    for (name, child) in folder.entries() {
+                        add(&name, of_image(child));
+                    }
+                }
             }
         }
         match &mut self.node_mut(id).kind {
@@ -364,5 +338,30 @@ impl Filesystem {
             at = self.node(at).parent;
         }
         depth
+    }
+}
+
+fn folder_of(lower: LowerDirectory) -> NodeKind {
+    NodeKind::Directory(DirectoryNode {
+        pending: Some(lower),
+        ..DirectoryNode::default()
+    })
+}
+
+fn of_tree(child: &Child) -> NodeKind {
+    match child {
+        Child::Directory(directory) => folder_of(LowerDirectory::Tree(Arc::clone(directory))),
+        Child::File(file) if file.mode() == FileMode::Symlink => {
+            NodeKind::Symlink(Arc::from(String::from_utf8_lossy(file.bytes()).as_ref()))
+        }
+        Child::File(file) => NodeKind::File(Content::Shared(file.clone())),
+    }
+}
+
+fn of_image(child: ImageChild) -> NodeKind {
+    match child {
+        ImageChild::Folder(folder) => folder_of(LowerDirectory::Image(folder)),
+        ImageChild::File(part) => NodeKind::File(Content::Mapped(part)),
+        ImageChild::Link(target) => NodeKind::Symlink(target),
     }
 }

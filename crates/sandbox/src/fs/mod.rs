@@ -3,6 +3,9 @@
 mod content;
 mod errno;
 mod filesystem;
+mod image;
+mod mapping;
+mod mounts;
 mod node;
 mod operations;
 mod quota;
@@ -14,10 +17,15 @@ mod tests;
 pub use content::Content;
 pub use errno::Errno;
 pub use filesystem::{Access, Filesystem, MountError};
+pub use mapping::{Mapped, Mapping};
+pub use mounts::{Devices, Mounts};
 pub use node::{Device, FileType, Stat};
 pub use quota::{Quota, QuotaUse};
 pub use read_set::ReadSet;
 
+pub(crate) use image::{ImageFolder, write_image};
+pub(crate) use mapping::fresh_id;
+pub(crate) use mounts::{LowerDirectory, Source};
 pub(crate) use node::NodeId;
 pub(crate) use node::NodeKind;
 pub(crate) use operations::{NewTimes, OpenFlags};

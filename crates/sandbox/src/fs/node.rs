@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use probity_core::repo::Directory;
+use serde::{Deserialize, Serialize};
 
 use super::content::Content;
+use super::mounts::LowerDirectory;
 
 /// Index of a node. Inode numbers shown to the guest are the index plus one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +21,7 @@ impl NodeId {
 }
 
 /// A character device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Device {
     /// `/dev/null`: reads nothing, swallows everything.
     Null,
@@ -100,18 +101,6 @@ pub(crate) struct DirectoryNode {
     pub(crate) entries: BTreeMap<Arc<str>, NodeId>,
     /// Entries of the layer below that have no node yet.
     pub(crate) pending: Option<LowerDirectory>,
-}
-
-/// A folder of a layer, not yet entered by the guest.
-#[derive(Clone)]
-pub(crate) struct LowerDirectory(pub(crate) Arc<Directory>);
-
-impl std::fmt::Debug for LowerDirectory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("LowerDirectory")
-            .field(&self.0.len())
-            .finish()
-    }
 }
 
 impl Node {

@@ -7,13 +7,15 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::node::NodeId;
 
 /// Most entries that are kept; past it the set is marked as incomplete.
 const MAX_ENTRIES: usize = 1_000_000;
 
 /// The guest paths that a run depended on, sorted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadSet {
     /// Files whose content, links whose target, or nodes whose metadata was read.
     pub read: BTreeSet<String>,

@@ -1,10 +1,15 @@
 //! The filesystem against what POSIX and WASI promise.
 
+use std::sync::Arc;
+
 use probity_core::budget::Limit;
 use probity_core::repo::{File, FileMode};
 use probity_core::{Repo, RepoPath};
 
-use super::{Access, Device, Errno, FileType, Filesystem, Follow, NodeId, OpenFlags, Quota};
+use super::{
+    Access, Device, Errno, FileType, Filesystem, Follow, LowerDirectory, NodeId, OpenFlags, Quota,
+    Source,
+};
 
 const QUOTA: Quota = Quota {
     bytes: 1000,
@@ -34,10 +39,12 @@ fn repo() -> Repo {
 fn filesystem() -> Filesystem {
     let repo = repo();
     let mut fs = Filesystem::new(QUOTA, 7);
-    fs.mount("/ro", repo.root(), Access::ReadOnly).unwrap();
-    fs.mount("/rw", repo.root(), Access::Writable).unwrap();
-    fs.mount_empty("/tmp", Access::Writable).unwrap();
-    fs.mount_device("/dev/null", Device::Null).unwrap();
+    let folder = || Source::Folder(LowerDirectory::Tree(Arc::clone(repo.root())));
+    fs.mount("/ro", folder(), Access::ReadOnly).unwrap();
+    fs.mount("/rw", folder(), Access::Writable).unwrap();
+    fs.mount("/tmp", Source::Empty, Access::Writable).unwrap();
+    fs.mount("/dev/null", Source::Device(Device::Null), Access::ReadOnly)
+        .unwrap();
     fs
 }
 
@@ -300,6 +307,9 @@ fn the_read_set_names_what_was_read_listed_and_missed() {
 fn mounts_are_checked() {
     let mut fs = filesystem();
     for path in ["relative", "/a/../b", "/a//b", "/", "/ro", "/ro/a.txt/x"] {
-        assert!(fs.mount_empty(path, Access::ReadOnly).is_err(), "{path}");
+        assert!(
+            fs.mount(path, Source::Empty, Access::ReadOnly).is_err(),
+            "{path}"
+        );
     }
 }

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use probity_core::Budget;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Engine, Module, clean};
-use crate::fs::{Filesystem, Quota};
-use crate::guest::{Ending, Invocation, RunError, START_TIME};
+use crate::engine::Module;
+use crate::fs::Mounts;
+use crate::guest::{Ending, Invocation, RunError};
+use crate::sandbox::Sandbox;
+use crate::text::clean;
 
 /// A check that a pack holds, as the pack describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,11 +49,11 @@ pub enum ListError {
 ///
 /// # Errors
 /// When the pack does not answer as agreed, or the host failed.
-pub fn list(engine: &Engine, module: &Module) -> Result<Vec<PackedCheck>, ListError> {
+pub fn list(sandbox: &Sandbox, module: &Module) -> Result<Vec<PackedCheck>, ListError> {
     let budget = Budget::check();
-    let fs = Filesystem::new(Quota::from(&budget), START_TIME);
     let args = vec!["pack".to_owned(), "list".to_owned()];
-    let run = Invocation::command(args, fs, budget).run(engine, module)?;
+    let invocation = Invocation::command(args, Mounts::default(), budget);
+    let run = sandbox.run(invocation, module)?;
     match run.ending {
         Ending::Exited(0) => {}
         other => return Err(ListError::Protocol(format!("it ended as {other:?}"))),

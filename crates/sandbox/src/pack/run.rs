@@ -5,10 +5,12 @@ use probity_core::budget::{Limit, LimitHit};
 use probity_core::spec::{Check, PackCheck};
 use probity_core::verify::{Assurance, Captured, Cause, CheckReport, Finding, Level};
 
-use crate::engine::{Engine, Module, clean};
-use crate::fs::{Access, Device, Filesystem, MountError, Quota};
-use crate::guest::{Ending, Invocation, Run, START_TIME};
+use crate::engine::Module;
+use crate::fs::{Access, Devices, Mounts};
+use crate::guest::{Conditions, Ending, Invocation, Run};
 use crate::output::Output;
+use crate::sandbox::Sandbox;
+use crate::text::clean;
 
 /// Most findings kept of one check.
 const MAX_FINDINGS: usize = 1000;
@@ -16,12 +18,12 @@ const MAX_FINDINGS: usize = 1000;
 /// Runs `wanted` of the pack `module` on `repo` and reports for `check`.
 #[must_use]
 pub fn run_check(
-    engine: &Engine,
+    sandbox: &Sandbox,
     module: &Module,
     check: &Check,
     wanted: &PackCheck,
     repo: &Repo,
-    seed: u64,
+    conditions: &Conditions,
 ) -> CheckReport {
     let params = serde_json::Value::Object(wanted.params.clone()).to_string();
     let args = vec![
@@ -30,27 +32,16 @@ pub fn run_check(
         wanted.check.clone(),
         params,
     ];
-    let fs = match filesystem(check, repo) {
-        Ok(fs) => fs,
-        Err(error) => return CheckReport::host_failed(check, error.to_string(), None),
-    };
-    let mut invocation = Invocation::command(args, fs, check.budget);
+    let mut mounts = Mounts::new(Devices::Usual);
+    mounts.folder("/repo", repo.root(), Access::ReadOnly);
+    mounts.empty("/tmp", Access::Writable);
+    let mut invocation = Invocation::command(args, mounts, check.budget);
     invocation.preopens = vec!["/repo".to_owned(), "/tmp".to_owned()];
-    invocation.seed = seed;
-    match invocation.run(engine, module) {
+    invocation.depend_on(conditions);
+    match sandbox.run(invocation, module) {
         Ok(run) => report(check, run),
         Err(error) => CheckReport::host_failed(check, error.to_string(), None),
     }
-}
-
-fn filesystem(check: &Check, repo: &Repo) -> Result<Filesystem, MountError> {
-    let mut fs = Filesystem::new(Quota::from(&check.budget), START_TIME);
-    fs.mount("/repo", repo.root(), Access::ReadOnly)?;
-    fs.mount_empty("/tmp", Access::Writable)?;
-    fs.mount_device("/dev/null", Device::Null)?;
-    fs.mount_device("/dev/zero", Device::Zero)?;
-    fs.mount_device("/dev/urandom", Device::Random)?;
-    Ok(fs)
 }
 
 fn report(check: &Check, run: Run) -> CheckReport {

@@ -4,12 +4,22 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use probity_core::Digest;
+use probity_core::quantity::{ByteSize, WallTime};
+use probity_core::{Budget, Digest};
 use sha2::{Digest as _, Sha256};
 
 use super::manifest::Manifest;
-use crate::engine::{Engine, EngineError, Module, private_folder};
-use crate::fs::{Access, Content, Filesystem, MountError};
+use crate::engine::{EngineError, Module, private_folder};
+use crate::fs::{Access, Content, Mounts};
+use crate::sandbox::{Sandbox, Trust};
+
+/// What compiling a runtime may take: it is pinned, large, and compiled once.
+const COMPILE: Budget = Budget {
+    module_size: ByteSize::gib(1),
+    compile_time: WallTime::secs(3_600),
+    compile_memory: ByteSize::gib(16),
+    ..Budget::suite()
+};
 
 /// The folder of the cache that holds runtimes.
 #[derive(Debug, Clone)]
@@ -115,7 +125,7 @@ impl RuntimeStore {
         &self,
         manifest: &Manifest,
         archive: &Path,
-        engine: &Engine,
+        sandbox: &Sandbox,
         observe: &mut dyn FnMut(Phase),
     ) -> Result<Installed, RuntimeError> {
         observe(Phase::Verify);
@@ -130,12 +140,15 @@ impl RuntimeStore {
         observe(Phase::Unpack);
         let installed = self.unpack(manifest, archive)?;
         observe(Phase::Compile);
-        installed.module(engine)?;
+        installed.module(sandbox)?;
         Ok(installed)
     }
 
     fn unpack(&self, manifest: &Manifest, archive: &Path) -> Result<Installed, RuntimeError> {
-        private_folder(&self.folder)?;
+        private_folder(&self.folder).map_err(|source| RuntimeError::Io {
+            path: self.folder.clone(),
+            source,
+        })?;
         let target = self.folder.join(manifest.folder());
         let io_error = |path: &Path| {
             let path = path.to_owned();
@@ -188,7 +201,7 @@ impl RuntimeStore {
     ///
     /// # Errors
     /// When it is unknown or not installed, or its files cannot be used.
-    pub fn open(&self, name: &str, engine: &Engine) -> Result<Runtime, RuntimeError> {
+    pub fn open(&self, name: &str, sandbox: &Sandbox) -> Result<Runtime, RuntimeError> {
         let manifests = Manifest::built_in().unwrap_or_default();
         let Some(manifest) = manifests.iter().find(|manifest| manifest.name == name) else {
             let names: Vec<&str> = manifests.iter().map(|m| m.name.as_str()).collect();
@@ -200,7 +213,7 @@ impl RuntimeStore {
         let installed = self.find(manifest).ok_or_else(|| RuntimeError::Missing {
             name: name.to_owned(),
         })?;
-        installed.open(engine)
+        installed.open(sandbox)
     }
 }
 
@@ -211,20 +224,20 @@ impl Installed {
         &self.folder
     }
 
-    /// Whether the module's code is in the engine's cache, so that opening takes no time.
+    /// Whether the module's code is in the sandbox's cache, so that opening takes no time.
     #[must_use]
-    pub fn is_compiled(&self, engine: &Engine) -> bool {
-        engine.cached(self.manifest.module.sha256).is_some()
+    pub fn is_compiled(&self, sandbox: &Sandbox) -> bool {
+        sandbox.cached(self.manifest.module.sha256).is_some()
     }
 
-    fn module(&self, engine: &Engine) -> Result<Module, RuntimeError> {
-        if let Some(module) = engine.cached(self.manifest.module.sha256) {
+    fn module(&self, sandbox: &Sandbox) -> Result<Module, RuntimeError> {
+        if let Some(module) = sandbox.cached(self.manifest.module.sha256) {
             return Ok(module);
         }
         let path = self.folder.join(self.manifest.module.sha256.to_hex());
         let bytes = fs::read(&path).map_err(|source| RuntimeError::Io { path, source })?;
-        engine
-            .module(&bytes, u64::MAX)?
+        sandbox
+            .module(&bytes, &COMPILE, Trust::Pinned)?
             .map_err(|error| RuntimeError::Compile {
                 name: self.manifest.name.clone(),
                 reason: error.to_string(),
@@ -235,8 +248,8 @@ impl Installed {
     ///
     /// # Errors
     /// When a file cannot be used or the module does not compile.
-    pub fn open(&self, engine: &Engine) -> Result<Runtime, RuntimeError> {
-        let module = self.module(engine)?;
+    pub fn open(&self, sandbox: &Sandbox) -> Result<Runtime, RuntimeError> {
+        let module = self.module(sandbox)?;
         let files = self
             .manifest
             .files
@@ -258,13 +271,10 @@ impl Installed {
 
 impl Runtime {
     /// Mounts the runtime's files, read-only.
-    ///
-    /// # Errors
-    /// When something is already mounted there.
-    pub fn mount(&self, fs: &mut Filesystem) -> Result<(), MountError> {
-        self.files
-            .iter()
-            .try_for_each(|(path, content)| fs.mount_file(path, content.clone(), Access::ReadOnly))
+    pub fn mount(&self, mounts: &mut Mounts) {
+        for (path, content) in &self.files {
+            mounts.file(path, content.clone(), Access::ReadOnly);
+        }
     }
 }
 

@@ -7,19 +7,19 @@
 use probity_core::Repo;
 use probity_core::budget::{Limit, LimitHit};
 use probity_core::quantity::{Fuel, WallTime};
-use probity_core::repo::File;
 use probity_core::spec::{Check, SuiteCheck};
 use probity_core::verify::{Assurance, Cause, CheckReport, SuiteEnd, judge_suite};
 use serde::Serialize;
 
 use super::records::Records;
 use super::site::Site;
-use crate::engine::{Engine, clean};
-use crate::fs::{Access, Content, Device, Filesystem, MountError, Quota};
-use crate::guest::{Ending, Invocation, Run, START_TIME};
+use crate::fs::{Access, Device, Devices, Mounts};
+use crate::guest::{Conditions, Ending, Invocation, Run};
 use crate::output::Output;
 use crate::pack::{captured, reproducible};
 use crate::runtime::Runtime;
+use crate::sandbox::Sandbox;
+use crate::text::clean;
 
 /// Most guests for one suite.
 const MAX_GUESTS: usize = 200;
@@ -41,8 +41,8 @@ struct Config<'a> {
 /// A suite and what it runs on.
 #[derive(Clone, Copy)]
 pub struct PytestRun<'a> {
-    /// The engine.
-    pub engine: &'a Engine,
+    /// Where its guests run.
+    pub sandbox: &'a Sandbox,
     /// The Python to run on.
     pub runtime: &'a Runtime,
     /// The installed packages.
@@ -53,8 +53,8 @@ pub struct PytestRun<'a> {
     pub wanted: &'a SuiteCheck,
     /// The tree under test.
     pub repo: &'a Repo,
-    /// Seed of the guest's randomness.
-    pub seed: u64,
+    /// What its guests depend on beside their files.
+    pub conditions: &'a Conditions,
 }
 
 /// What the guests of one suite came to.
@@ -107,7 +107,9 @@ impl PytestRun<'_> {
                     | Limit::Inodes
                     | Limit::OpenFiles
                     | Limit::PathDepth
-                    | Limit::ModuleSize => false,
+                    | Limit::ModuleSize
+                    | Limit::CompileTime
+                    | Limit::CompileMemory => false,
                 },
             };
             // Without an open test the guest would end there again.
@@ -144,52 +146,40 @@ impl PytestRun<'_> {
         let mut budget = self.check.budget;
         budget.fuel = budget.fuel.saturating_sub(used);
         budget.wall_time = WallTime(budget.wall_time.0.saturating_sub(spent.0));
-        let fs = self
-            .filesystem(skip)
-            .map_err(|error| host_failed(error.to_string()))?;
+        let mounts = self.mounts(skip).map_err(host_failed)?;
         let manifest = &self.runtime.manifest;
         let args = [manifest.module.program.as_str(), "/probity/main.py", CONFIG];
-        let mut invocation = Invocation::command(args.map(str::to_owned).to_vec(), fs, budget);
+        let mut invocation = Invocation::command(args.map(str::to_owned).to_vec(), mounts, budget);
         invocation.entry = manifest.module.entry.into();
         invocation.env = manifest.env.clone().into_iter().collect();
         invocation.preopens = vec!["/".to_owned()];
-        invocation.seed = self.seed;
+        invocation.depend_on(self.conditions);
         invocation.sliced = true;
-        invocation
-            .run(self.engine, &self.runtime.module)
+        self.sandbox
+            .run(invocation, &self.runtime.module)
             .map_err(|error| host_failed(error.to_string()))
     }
 
-    fn filesystem(&self, skip: &[String]) -> Result<Filesystem, MountError> {
+    fn mounts(&self, skip: &[String]) -> Result<Mounts, String> {
         let config = Config {
             root: "/repo",
             results: RESULTS,
             python_path: &self.wanted.python_path,
             site: ["/site"],
             args: &self.wanted.args,
-            seed: self.seed,
+            seed: self.conditions.seed,
             skip,
         };
-        let config = serde_json::to_vec(&config).map_err(|_| MountError {
-            path: CONFIG.to_owned(),
-            reason: "the configuration cannot be written as JSON",
-        })?;
-        let mut fs = Filesystem::new(Quota::from(&self.check.budget), START_TIME);
-        self.runtime.mount(&mut fs)?;
-        fs.mount("/site", self.site.packages.root(), Access::ReadOnly)?;
-        fs.mount("/probity", self.site.support.root(), Access::ReadOnly)?;
-        fs.mount("/repo", self.repo.root(), Access::Writable)?;
-        fs.mount_empty("/tmp", Access::Writable)?;
-        fs.mount_file(
-            CONFIG,
-            Content::Shared(File::regular(config)),
-            Access::ReadOnly,
-        )?;
-        fs.mount_device("/dev/null", Device::Null)?;
-        fs.mount_device("/dev/zero", Device::Zero)?;
-        fs.mount_device("/dev/urandom", Device::Random)?;
-        fs.mount_device(RESULTS, Device::Results)?;
-        Ok(fs)
+        let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
+        let mut mounts = Mounts::new(Devices::Usual);
+        self.runtime.mount(&mut mounts);
+        mounts.folder("/site", self.site.packages.root(), Access::ReadOnly);
+        mounts.folder("/probity", self.site.support.root(), Access::ReadOnly);
+        mounts.folder("/repo", self.repo.root(), Access::Writable);
+        mounts.empty("/tmp", Access::Writable);
+        mounts.bytes(CONFIG, config);
+        mounts.device(RESULTS, Device::Results);
+        Ok(mounts)
     }
 
     fn end_of(&self, ending: &Ending) -> Result<SuiteEnd, Box<CheckReport>> {

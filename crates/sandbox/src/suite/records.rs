@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use probity_core::verify::{CollectError, SuiteRecord, TestOutcome};
 use serde::Deserialize;
 
-use crate::engine::clean;
+use crate::text::clean;
 
 /// The records, and what they say about the session as a whole.
 #[derive(Debug, Default)]

@@ -14,10 +14,11 @@ use probity_core::{Budget, Digest, Repo, RepoPath};
 
 use super::lock::{Lock, WheelStore};
 use super::support;
-use crate::engine::{Engine, private_folder, write_atomically};
-use crate::fs::{Access, Device, Filesystem, MountError, Quota};
-use crate::guest::{Ending, Invocation, RunError, START_TIME};
+use crate::engine::{private_folder, write_atomically};
+use crate::fs::{Access, Device, Devices, Mounts};
+use crate::guest::{Ending, Invocation, RunError};
 use crate::runtime::Runtime;
+use crate::sandbox::Sandbox;
 
 /// Most files in one layer.
 const MAX_FILES: usize = 100_000;
@@ -66,9 +67,6 @@ pub enum SiteError {
     /// The guest that compiles could not be run.
     #[error("cannot compile the packages")]
     Run(#[from] RunError),
-    /// The guest that compiles could not be set up.
-    #[error("cannot compile the packages")]
-    Mount(#[from] MountError),
 }
 
 /// The layers in the cache.
@@ -95,7 +93,7 @@ impl SiteStore {
         lock: &Lock,
         wheels: &WheelStore,
         runtime: &Runtime,
-        engine: &Engine,
+        sandbox: &Sandbox,
     ) -> Result<Site, SiteError> {
         let missing = wheels.missing(lock);
         if !missing.is_empty() {
@@ -124,12 +122,12 @@ impl SiteStore {
         for (name, _, path) in &found {
             install(&mut packages, name, path)?;
         }
-        let site = compile(Site { packages, support }, runtime, engine)?;
+        let site = compile(Site { packages, support }, runtime, sandbox)?;
         let io_error = |source| SiteError::Io {
             path: path.clone(),
             source,
         };
-        private_folder(&self.folder).map_err(|error| io_error(std::io::Error::other(error)))?;
+        private_folder(&self.folder).map_err(io_error)?;
         let packed = pack_layer(&site).map_err(io_error)?;
         write_atomically(&path, &packed).map_err(io_error)?;
         Ok(site)
@@ -220,14 +218,14 @@ fn record_without_absent_files(record: &[u8]) -> Vec<u8> {
 }
 
 /// Adds bytecode to both trees, made by the runtime itself.
-fn compile(mut site: Site, runtime: &Runtime, engine: &Engine) -> Result<Site, SiteError> {
+fn compile(mut site: Site, runtime: &Runtime, sandbox: &Sandbox) -> Result<Site, SiteError> {
     let budget = Budget::suite();
-    let mut fs = Filesystem::new(Quota::from(&budget), START_TIME);
-    runtime.mount(&mut fs)?;
-    fs.mount("/site", site.packages.root(), Access::ReadOnly)?;
-    fs.mount("/probity", site.support.root(), Access::ReadOnly)?;
-    fs.mount_empty("/tmp", Access::Writable)?;
-    fs.mount_device("/dev/results", Device::Results)?;
+    let mut mounts = Mounts::new(Devices::None);
+    runtime.mount(&mut mounts);
+    mounts.folder("/site", site.packages.root(), Access::ReadOnly);
+    mounts.folder("/probity", site.support.root(), Access::ReadOnly);
+    mounts.empty("/tmp", Access::Writable);
+    mounts.device("/dev/results", Device::Results);
     let args = [
         runtime.manifest.module.program.as_str(),
         "/probity/compile_site.py",
@@ -235,11 +233,11 @@ fn compile(mut site: Site, runtime: &Runtime, engine: &Engine) -> Result<Site, S
         "/site",
         "/probity",
     ];
-    let mut invocation = Invocation::command(args.map(str::to_owned).to_vec(), fs, budget);
+    let mut invocation = Invocation::command(args.map(str::to_owned).to_vec(), mounts, budget);
     invocation.entry = runtime.manifest.module.entry.into();
     invocation.env = runtime.manifest.env.clone().into_iter().collect();
     invocation.preopens = vec!["/".to_owned()];
-    let run = invocation.run(engine, &runtime.module)?;
+    let run = sandbox.run(invocation, &runtime.module)?;
     if run.ending != Ending::Exited(0) {
         return Err(SiteError::Compile(format!(
             "it ended as {:?}: {}",

@@ -21,6 +21,12 @@ pub(crate) enum Stop {
     /// A limit that ends the guest was reached.
     #[error("limit reached: {0}")]
     Limit(LimitHit),
+    /// The embedder ended the guest.
+    #[error("cancelled")]
+    Cancelled,
+    /// The host has less memory than the budget grants.
+    #[error("the host has too little memory for what the budget grants")]
+    HostMemory,
     /// The module has no memory to pass data through.
     #[error("the module calls WASI but exports no memory")]
     NoMemory,

@@ -1,0 +1,189 @@
+//! The shapes that are measured and their caps.
+//!
+//! One table holds every shape with its unit, its caps and the next step; everything else
+//! is derived from it. The caps were set by compiling the worst module that each of them
+//! lets pass, and by measuring real programs.
+
+/// Defines [`Shape`] and the table behind it.
+macro_rules! shapes {
+    ($($(#[$doc:meta])* $shape:ident $name:literal ($unit:literal) untrusted $untrusted:literal runtime $runtime:literal hint $hint:expr;)*) => {
+        /// One bound on the shape of a module. All counts are sums over the whole input,
+        /// nested modules and components included, unless said otherwise.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Shape {
+            $($(#[$doc])* $shape,)*
+        }
+
+        impl Shape {
+            /// Every shape, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$shape,)*];
+
+            /// The name in reports and options.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$shape => $name,)* }
+            }
+
+            /// What is counted, as words that follow a number.
+            #[must_use]
+            pub const fn unit(self) -> &'static str {
+                match self { $(Self::$shape => $unit,)* }
+            }
+
+            /// The next step for the maker of a module that has too much of it.
+            #[must_use]
+            pub const fn hint(self) -> &'static str {
+                match self { $(Self::$shape => $hint,)* }
+            }
+        }
+
+        impl ModuleLimits {
+            /// Caps for modules that nobody vouches for: the defaults.
+            #[must_use]
+            pub const fn untrusted() -> Self {
+                Self { caps: [$($untrusted,)*] }
+            }
+
+            /// Looser caps for pinned language runtimes, such as an interpreter or a
+            /// compiler of tens of megabytes.
+            #[must_use]
+            pub const fn runtime() -> Self {
+                Self { caps: [$($runtime,)*] }
+            }
+        }
+
+        /// Number of shapes.
+        const SHAPES: usize = [$(Shape::$shape,)*].len();
+    };
+}
+
+const SMALLER: &str = "build it optimized for size and strip it";
+const SPLIT: &str = "split the function or build it with optimization";
+const FEWER: &str = "reduce what it declares";
+const FLAT: &str = "ship one flat component or a core module";
+
+shapes! {
+    /// Bytes of the whole input.
+    ModuleSize "module-size" ("bytes") untrusted 16_777_216 runtime 268_435_456 hint SMALLER;
+    /// Bytes of all function bodies.
+    CodeSize "code-size" ("bytes of code") untrusted 16_777_216 runtime 134_217_728 hint SMALLER;
+    /// Estimated work of compiling all code; an ordinary instruction is 1.
+    Work "work" ("units of compile work") untrusted 100_000_000 runtime 1_000_000_000 hint SMALLER;
+    /// Declared types: core types, component types and the declarations inside of them.
+    Types "types" ("types") untrusted 100_000 runtime 100_000 hint FEWER;
+    /// Bytes of the type sections of components.
+    TypeBytes "type-bytes" ("bytes of component types") untrusted 4_000_000 runtime 4_000_000 hint FEWER;
+    /// Depth of component and instance types within each other; the deepest.
+    TypeNesting "type-nesting" ("levels of nested types") untrusted 20 runtime 20 hint FLAT;
+    /// Parameters or results of one core function type, whichever is more; the largest.
+    TypeArity "type-arity" ("parameters or results") untrusted 1000 runtime 1000 hint "pass them through memory";
+    /// Imports of modules and components.
+    Imports "imports" ("imports") untrusted 10_000 runtime 10_000 hint FEWER;
+    /// Exports of modules, components and of instances made of single items.
+    Exports "exports" ("exports") untrusted 100_000 runtime 100_000 hint "export only what the host calls";
+    /// Bytes of the longest import or export name.
+    NameSize "name-size" ("bytes in one name") untrusted 4_096 runtime 16_384 hint "shorten the name";
+    /// Functions with a body.
+    Functions "functions" ("functions") untrusted 1_000_000 runtime 1_000_000 hint SMALLER;
+    /// Globals, imported ones counted.
+    Globals "globals" ("globals") untrusted 100_000 runtime 100_000 hint FEWER;
+    /// Exception tags, imported ones counted.
+    Tags "tags" ("exception tags") untrusted 1_000 runtime 1_000 hint FEWER;
+    /// Tables, imported ones counted.
+    Tables "tables" ("tables") untrusted 100 runtime 100 hint FEWER;
+    /// Declared minimum elements of all tables.
+    TableElements "table-elements" ("declared table elements") untrusted 1_000_000 runtime 1_000_000 hint FEWER;
+    /// Memories, imported ones counted.
+    Memories "memories" ("memories") untrusted 100 runtime 100 hint FEWER;
+    /// Declared minimum size of all memories in pages of 64 KiB.
+    MemoryPages "memory-pages" ("declared memory pages") untrusted 65_536 runtime 65_536 hint "start small and grow";
+    /// Data segments.
+    DataSegments "data-segments" ("data segments") untrusted 100_000 runtime 100_000 hint "merge the segments";
+    /// Element segments.
+    ElementSegments "element-segments" ("element segments") untrusted 100_000 runtime 100_000 hint "merge the segments";
+    /// Entries of all element segments.
+    ElementEntries "element-entries" ("element entries") untrusted 1_000_000 runtime 1_000_000 hint FEWER;
+    /// Instructions of one constant expression; the longest.
+    Initializer "initializer" ("instructions in a constant expression") untrusted 1_000 runtime 1_000 hint "compute it in the start function";
+    /// Bytes of one function body; the largest.
+    FunctionSize "function-size" ("bytes of code") untrusted 10_000_000 runtime 10_000_000 hint SPLIT;
+    /// Parameters and locals of one function; the most.
+    Locals "locals" ("parameters and locals") untrusted 50_000 runtime 50_000 hint SPLIT;
+    /// Depth of nested blocks in one function; the deepest.
+    Nesting "nesting" ("levels of nested blocks") untrusted 100_000 runtime 100_000 hint SPLIT;
+    /// Blocks and branches of one function; the most.
+    Blocks "blocks" ("blocks and branches") untrusted 10_000_000 runtime 10_000_000 hint SPLIT;
+    /// Locals and operands that may live at a block or branch, summed over those of one
+    /// function; the most.
+    LiveValues "live-values" ("values live across blocks") untrusted 1_000_000_000 runtime 10_000_000_000 hint SPLIT;
+    /// Targets of all jump tables of one function; the most.
+    BranchTargets "branch-targets" ("jump table targets") untrusted 10_000_000 runtime 10_000_000 hint SPLIT;
+    /// Catch clauses of one `try_table`, those of the blocks around it counted; the most.
+    Catches "catches" ("active catch clauses") untrusted 100_000 runtime 100_000 hint SPLIT;
+    /// Values passed by calls, blocks and branches of one function; the most.
+    Operands "operands" ("values passed by calls and branches") untrusted 100_000_000 runtime 100_000_000 hint SPLIT;
+    /// Core modules inside of components.
+    Modules "modules" ("core modules") untrusted 100 runtime 100 hint FLAT;
+    /// Components inside of components.
+    Components "components" ("nested components") untrusted 100 runtime 100 hint FLAT;
+    /// Depth of components within each other; the deepest.
+    ComponentNesting "component-nesting" ("levels of nested components") untrusted 10 runtime 10 hint FLAT;
+    /// Core and component instances that instantiating creates, each instantiation of a
+    /// nested component counted in full.
+    Instances "instances" ("instances") untrusted 1_000 runtime 1_000 hint FLAT;
+    /// Aliases, canonical functions, arguments and exports that instantiating passes
+    /// through, each instantiation of a nested component counted in full.
+    Wiring "wiring" ("items wired between instances") untrusted 100_000 runtime 100_000 hint FLAT;
+    /// Fields and cases of the types that canonical functions convert, each instantiation
+    /// of a nested component counted in full.
+    Conversions "conversions" ("converted fields") untrusted 1_000_000 runtime 1_000_000 hint "pass lists or handles instead of wide records";
+}
+
+/// The caps on the shape of a module, one per [`Shape`], in the shape's unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleLimits {
+    caps: [u64; SHAPES],
+}
+
+impl Default for ModuleLimits {
+    fn default() -> Self {
+        Self::untrusted()
+    }
+}
+
+impl ModuleLimits {
+    /// The most that a module may have of a shape.
+    #[must_use]
+    pub fn cap(&self, shape: Shape) -> u64 {
+        self.caps.get(shape as usize).copied().unwrap_or(0)
+    }
+
+    /// The same limits with another cap for one shape.
+    #[must_use]
+    pub fn with(mut self, shape: Shape, cap: u64) -> Self {
+        if let Some(slot) = self.caps.get_mut(shape as usize) {
+            *slot = cap;
+        }
+        self
+    }
+}
+
+/// What was measured so far, in the units of the shapes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Uses([u64; SHAPES]);
+
+impl Uses {
+    pub(super) const fn none() -> Self {
+        Self([0; SHAPES])
+    }
+
+    pub(super) fn of(&self, shape: Shape) -> u64 {
+        self.0.get(shape as usize).copied().unwrap_or(0)
+    }
+
+    pub(super) fn set(&mut self, shape: Shape, used: u64) {
+        if let Some(slot) = self.0.get_mut(shape as usize) {
+            *slot = used;
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a guest's filesystem is made of, before the guest runs: a description that a
+//! filesystem is built from, here or in a worker process.
+
+use std::sync::Arc;
+
+use probity_core::repo::{Directory, File};
+use serde::{Deserialize, Serialize};
+
+use super::content::Content;
+use super::filesystem::{Access, Filesystem, MountError};
+use super::image::ImageFolder;
+use super::node::Device;
+use super::quota::Quota;
+
+/// What is mounted at a path.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    Folder(LowerDirectory),
+    Empty,
+    File(Content),
+    Device(Device),
+}
+
+/// A folder of a layer.
+#[derive(Clone)]
+pub(crate) enum LowerDirectory {
+    /// Of a tree in this process.
+    Tree(Arc<Directory>),
+    /// Of a mapped image.
+    Image(ImageFolder),
+}
+
+impl std::fmt::Debug for LowerDirectory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Tree(_) => "LowerDirectory::Tree",
+            Self::Image(_) => "LowerDirectory::Image",
+        })
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Mount {
+    pub(crate) path: String,
+    pub(crate) source: Source,
+    pub(crate) access: Access,
+}
+
+/// The mounts of a guest's filesystem, in the order in which they are placed. The root is
+/// a read-only folder; missing parents of a mount are made read-only.
+#[derive(Debug, Clone, Default)]
+pub struct Mounts {
+    rows: Vec<Mount>,
+}
+
+/// The devices that programs expect, by the names that they have everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Devices {
+    /// None.
+    None,
+    /// `/dev/null`, `/dev/zero` and `/dev/urandom`.
+    Usual,
+}
+
+impl Mounts {
+    /// No mounts but these devices.
+    #[must_use]
+    pub fn new(devices: Devices) -> Self {
+        let mut mounts = Self::default();
+        match devices {
+            Devices::None => {}
+            Devices::Usual => {
+                mounts.device("/dev/null", Device::Null);
+                mounts.device("/dev/zero", Device::Zero);
+                mounts.device("/dev/urandom", Device::Random);
+            }
+        }
+        mounts
+    }
+
+    /// Mounts a folder of a tree at `path` (absolute, canonical). Costs nothing: the guest
+    /// sees what it enters.
+    pub fn folder(&mut self, path: &str, folder: &Arc<Directory>, access: Access) {
+        let lower = LowerDirectory::Tree(Arc::clone(folder));
+        self.add(path, Source::Folder(lower), access);
+    }
+
+    /// Makes an empty folder at `path`.
+    pub fn empty(&mut self, path: &str, access: Access) {
+        self.add(path, Source::Empty, access);
+    }
+
+    /// Puts one file at `path`.
+    pub fn file(&mut self, path: &str, content: Content, access: Access) {
+        self.add(path, Source::File(content), access);
+    }
+
+    /// Puts a read-only file with these bytes at `path`.
+    pub fn bytes(&mut self, path: &str, bytes: Vec<u8>) {
+        let content = Content::Shared(File::regular(bytes));
+        self.add(path, Source::File(content), Access::ReadOnly);
+    }
+
+    /// Puts a device at `path`.
+    pub fn device(&mut self, path: &str, device: Device) {
+        self.add(path, Source::Device(device), Access::ReadOnly);
+    }
+
+    pub(crate) fn add(&mut self, path: &str, source: Source, access: Access) {
+        self.rows.push(Mount {
+            path: path.to_owned(),
+            source,
+            access,
+        });
+    }
+
+    pub(crate) fn rows(&self) -> &[Mount] {
+        &self.rows
+    }
+
+    /// Builds the filesystem. `now` stamps what the layers hold, in nanoseconds since the
+    /// Unix epoch.
+    ///
+    /// # Errors
+    /// When a path is not canonical or something is already there.
+    pub fn build(&self, quota: Quota, now: u64) -> Result<Filesystem, MountError> {
+        let mut fs = Filesystem::new(quota, now);
+        for mount in &self.rows {
+            fs.mount(&mount.path, mount.source.clone(), mount.access)?;
+        }
+        Ok(fs)
+    }
+}

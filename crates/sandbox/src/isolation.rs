@@ -1,0 +1,96 @@
+//! Where guests run: the interface, and threads of this process. Worker processes are in
+//! [`worker`](crate::worker).
+
+use std::fs::File;
+use std::thread;
+
+use probity_core::budget::Budget;
+
+use crate::engine::{Code, Engine, EngineError, Kind, Module, ModuleError, STACK, is_of_kernel};
+use crate::guest::{Invocation, Run, RunError};
+use crate::text::clean;
+
+/// Room for the host's own frames below the guest's stack.
+const HOST_STACK: usize = 2 << 20;
+
+/// The stack of a thread that runs guests.
+pub(crate) const THREAD_STACK: usize = STACK.saturating_add(HOST_STACK);
+
+/// Compiled code, as an isolation gives it.
+pub struct Compiled(pub(crate) CompiledCode);
+
+pub(crate) enum CompiledCode {
+    /// Made in this process.
+    Here(Code),
+    /// In a file that only this program could write.
+    File(File),
+}
+
+/// Runs guests and compiles their modules. What a guest or a module does ends as a typed
+/// result; an error means that the host failed.
+pub trait Isolation: Send + Sync {
+    /// Compiles a module that the pre-scan let pass.
+    ///
+    /// # Errors
+    /// The outer error is the host's, the inner one the module's.
+    fn compile(
+        &self,
+        bytes: &[u8],
+        kind: Kind,
+        budget: &Budget,
+    ) -> Result<Result<Compiled, ModuleError>, EngineError>;
+
+    /// Runs a guest to its end.
+    ///
+    /// # Errors
+    /// Only for faults of the host.
+    fn run(&self, invocation: Invocation, module: &Module) -> Result<Run, RunError>;
+}
+
+/// Runs guests as threads of this process.
+///
+/// For programs that accept it: the engine's own bounds hold, but a defect of the engine is
+/// a defect of this process, and compiling is bounded by the pre-scan only.
+pub struct InProcess {
+    engine: Engine,
+}
+
+impl InProcess {
+    /// Starts an engine in this process.
+    ///
+    /// # Errors
+    /// When the engine refuses its configuration.
+    pub fn new() -> Result<Self, EngineError> {
+        Ok(Self {
+            engine: Engine::new()?,
+        })
+    }
+}
+
+impl Isolation for InProcess {
+    fn compile(
+        &self,
+        bytes: &[u8],
+        kind: Kind,
+        _budget: &Budget,
+    ) -> Result<Result<Compiled, ModuleError>, EngineError> {
+        match self.engine.compile(bytes, kind) {
+            Ok(code) => Ok(Ok(Compiled(CompiledCode::Here(code)))),
+            Err(error) if is_of_kernel(&error) => Err(EngineError::Compiler(error.to_string())),
+            Err(error) => Ok(Err(ModuleError::Invalid(clean(&format!("{error:#}"))))),
+        }
+    }
+
+    fn run(&self, invocation: Invocation, module: &Module) -> Result<Run, RunError> {
+        let code = module.code(&self.engine).map_err(RunError::load)?;
+        thread::scope(|scope| {
+            thread::Builder::new()
+                .name("probity-guest".to_owned())
+                .stack_size(THREAD_STACK)
+                .spawn_scoped(scope, || invocation.run_here(&self.engine, code))
+                .map_err(RunError::Thread)?
+                .join()
+                .map_err(|_| RunError::Panicked)?
+        })
+    }
+}

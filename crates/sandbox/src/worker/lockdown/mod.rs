@@ -1,0 +1,36 @@
+//! What a worker gives up before it reads the first byte of a guest.
+//!
+//! WebAssembly is the first wall, this is the second: should a guest ever break out of the
+//! engine, it is in a process that can compute and answer on descriptor 0, and nothing
+//! else. Every layer is irrevocable, and each stands alone, so that a kernel that lacks
+//! one still offers the others.
+//!
+//! Deliberately absent: user, mount and network namespaces and cgroups. They need rights
+//! or a setup that a verifier in somebody's container does not have. The number of threads
+//! is therefore not bounded here (the kernel counts them per user, across all programs).
+
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
+pub mod probe;
+#[cfg(target_os = "linux")]
+mod process;
+mod report;
+#[cfg(target_os = "linux")]
+mod seccomp;
+mod settings;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod stat_trap;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod syscalls;
+
+pub use report::{Layer, Report, State};
+pub use settings::{Role, Settings, apply};

@@ -1,0 +1,485 @@
+//! Guests in worker processes: a pool of them, and a fresh one for each compilation.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use probity_core::budget::{Budget, Limit, LimitHit};
+use probity_core::repo::Directory;
+use tracing::{debug, warn};
+
+use super::child::{MAX_DATA, Worker, WorkerCommand};
+use super::frame::Patience;
+use super::images::{Image, Images, memory, seal, sealed_memory};
+use super::lockdown::{self, Role};
+use super::message::{Answer, CompileFault, Given, Job, Mounted, Order, Place, What};
+use super::nursery::Nursery;
+use crate::cancel::Cancel;
+use crate::engine::{EngineError, Kind, Module, ModuleError};
+use crate::fs::{Content, LowerDirectory, Mapping, Source};
+use crate::guest::{Invocation, Run, RunError};
+use crate::isolation::{Compiled, CompiledCode, Isolation};
+
+/// Memory of a worker beyond what its guest's budget grants: the engine, compiled code,
+/// the tables of its filesystem, messages.
+const OWN_MEMORY: u64 = 512 << 20;
+/// Bytes of an answer beyond what its guest's budget grants: what it read, above all.
+const OWN_ANSWER: u64 = 256 << 20;
+/// Bytes of memory for each file, folder or link that a guest makes.
+const INODE: u64 = 512;
+/// Bytes of memory for each element of a table.
+const ELEMENT: u64 = 16;
+/// Most bytes of compiled code.
+const MAX_CODE: u64 = 4 << 30;
+
+/// How many workers there are, and how long each works.
+#[derive(Debug, Clone)]
+pub struct PoolSettings {
+    /// Most workers at a time; who needs one more waits. Default: the number of processors.
+    pub workers: usize,
+    /// Workers that are started before anybody needs them. Default 1.
+    pub ahead: usize,
+    /// Guests that a worker runs before it is replaced; 1 gives each guest a process of its
+    /// own. Default 1,000.
+    pub guests_per_worker: u32,
+    /// Real time that a worker gets beyond its guest's own, to load, to clear up and to
+    /// answer, before it is ended. Default 5 s.
+    pub grace: Duration,
+}
+
+impl Default for PoolSettings {
+    fn default() -> Self {
+        Self {
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            ahead: 1,
+            guests_per_worker: 1_000,
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Runs guests in worker processes, and compiles each module in a process of its own.
+///
+/// A worker that does anything odd — ends, is late, breaks the protocol — costs the one
+/// guest that it was running, and is replaced. Dropping this ends every worker.
+pub struct Process {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    pool: Mutex<Pool>,
+    free: Condvar,
+    nursery: Nursery,
+    images: Images,
+    settings: PoolSettings,
+}
+
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Worker>,
+    /// Workers that are idle, busy or being started.
+    alive: usize,
+    /// Workers that are being started.
+    starting: usize,
+    /// Guests that wait for a worker.
+    waiting: usize,
+    /// Why the last worker could not be started.
+    trouble: Option<String>,
+}
+
+impl Process {
+    /// Starts a pool. The first workers are started in the background.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn new(command: WorkerCommand, settings: PoolSettings) -> Result<Self, EngineError> {
+        let nursery = Nursery::new(command)
+            .map_err(|error| EngineError::Setup(format!("cannot start a thread: {error}")))?;
+        let shared = Arc::new(Shared {
+            pool: Mutex::new(Pool::default()),
+            free: Condvar::new(),
+            nursery,
+            images: Images::default(),
+            settings,
+        });
+        for _ in 0..shared.settings.ahead.min(shared.settings.workers) {
+            shared.start_one();
+        }
+        Ok(Self { shared })
+    }
+
+    /// What the lockdown of a worker came to on this machine.
+    ///
+    /// # Errors
+    /// When no worker can be started.
+    pub fn lockdown(&self) -> Result<lockdown::Report, RunError> {
+        let worker = self.shared.acquire(&Cancel::default())?;
+        let report = worker.lockdown.clone();
+        self.shared.give_back(worker);
+        Ok(report)
+    }
+
+    /// The process ids of the workers that wait for work: for tests and for those who watch.
+    #[must_use]
+    pub fn idle_workers(&self) -> Vec<u32> {
+        let pool = self.shared.pool();
+        pool.idle.iter().map(Worker::process_id).collect()
+    }
+}
+
+impl Shared {
+    fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a worker in the background, and counts it.
+    fn start_one(self: &Arc<Self>) {
+        {
+            let mut pool = self.pool();
+            pool.alive += 1;
+            pool.starting += 1;
+        }
+        let shared = Arc::downgrade(self);
+        self.nursery
+            .start_then(settings(Role::Guest), move |worker| {
+                let Some(shared) = shared.upgrade() else {
+                    return;
+                };
+                let mut pool = shared.pool();
+                pool.starting = pool.starting.saturating_sub(1);
+                match worker {
+                    Ok(worker) => pool.idle.push(worker),
+                    Err(problem) => {
+                        warn!(%problem, "a worker could not be started");
+                        pool.alive = pool.alive.saturating_sub(1);
+                        pool.trouble = Some(problem);
+                    }
+                }
+                drop(pool);
+                shared.free.notify_all();
+            });
+    }
+
+    /// Takes an idle worker, starting one if fewer than the most are alive.
+    fn acquire(self: &Arc<Self>, cancel: &Cancel) -> Result<Worker, RunError> {
+        let mut pool = self.pool();
+        pool.waiting += 1;
+        drop(pool);
+        let worker = self.wait_for_one(cancel);
+        pool = self.pool();
+        pool.waiting = pool.waiting.saturating_sub(1);
+        worker
+    }
+
+    fn wait_for_one(self: &Arc<Self>, cancel: &Cancel) -> Result<Worker, RunError> {
+        let mut pool = self.pool();
+        loop {
+            if cancel.is_cancelled() {
+                return Err(RunError::Cancelled);
+            }
+            if let Some(problem) = pool.trouble.take() {
+                return Err(RunError::Worker(problem));
+            }
+            while let Some(mut worker) = pool.idle.pop() {
+                if worker.is_idle() {
+                    return Ok(worker);
+                }
+                debug!("an idle worker was gone");
+                pool.alive = pool.alive.saturating_sub(1);
+            }
+            if pool.starting < pool.waiting && pool.alive < self.settings.workers.max(1) {
+                drop(pool);
+                self.start_one();
+                pool = self.pool();
+                continue;
+            }
+            let wait = self.free.wait_timeout(pool, Duration::from_millis(20));
+            pool = wait.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Takes back a worker that did its work, or retires it.
+    fn give_back(self: &Arc<Self>, worker: Worker) {
+        if worker.done >= self.settings.guests_per_worker {
+            return self.retire(worker);
+        }
+        self.pool().idle.push(worker);
+        self.free.notify_one();
+    }
+
+    /// Ends a worker and starts the next one ahead of need.
+    fn retire(self: &Arc<Self>, worker: Worker) {
+        drop(worker);
+        let alive = {
+            let mut pool = self.pool();
+            pool.alive = pool.alive.saturating_sub(1);
+            pool.alive
+        };
+        self.free.notify_one();
+        if alive < self.settings.ahead.min(self.settings.workers) {
+            self.start_one();
+        }
+    }
+}
+
+fn settings(role: Role) -> lockdown::Settings {
+    lockdown::Settings {
+        parent: Some(std::process::id()),
+        // Each guest has its own bound, see `Worker::set_data_limit`.
+        data_bytes: MAX_DATA,
+        ..lockdown::Settings::new(role)
+    }
+}
+
+/// What a job names, and what keeps it alive until the worker has it.
+enum Thing<'a> {
+    Module(&'a Module),
+    Image(Arc<Image>),
+    File(Arc<Mapping>),
+}
+
+impl Thing<'_> {
+    fn given(&self) -> Given {
+        let (id, what) = match self {
+            Self::Module(module) => (module.id(), What::Code(module.kind())),
+            Self::Image(image) => (image.id, What::Bytes),
+            Self::File(mapping) => (mapping.id(), What::Bytes),
+        };
+        Given { id, what }
+    }
+
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        Some(match self {
+            Self::Module(module) => module.file()?.as_fd(),
+            Self::Image(image) => image.file.as_fd(),
+            Self::File(mapping) => mapping.file().as_fd(),
+        })
+    }
+}
+
+impl Isolation for Process {
+    fn compile(
+        &self,
+        bytes: &[u8],
+        kind: Kind,
+        budget: &Budget,
+    ) -> Result<Result<Compiled, ModuleError>, EngineError> {
+        let host = |error: std::io::Error| EngineError::Compiler(error.to_string());
+        let module = sealed_memory(c"probity-module", |out| out.write_all(bytes)).map_err(host)?;
+        let code = File::from(memory(c"probity-code").map_err(host)?);
+        let time = budget.compile_time.duration();
+        let settings = lockdown::Settings {
+            data_bytes: budget.compile_memory.0,
+            cpu_seconds: Some(time.as_secs().max(1)),
+            file_bytes: MAX_CODE,
+            ..settings(Role::Compiler)
+        };
+        let mut worker =
+            self.shared.nursery.start(settings).map_err(|problem| {
+                EngineError::Compiler(format!("the worker process {problem}"))
+            })?;
+        // Real time is only the fuse for a compiler that waits instead of working.
+        let fuse = time
+            .saturating_mul(8)
+            .saturating_add(self.shared.settings.grace);
+        let patience = Patience {
+            deadline: Instant::now().checked_add(fuse),
+            cancel: None,
+        };
+        let started = Instant::now();
+        let limit = |limit, cap| {
+            ModuleError::Limit(LimitHit {
+                limit,
+                cap,
+                used: cap,
+            })
+        };
+        let too_long = limit(Limit::CompileTime, budget.compile_time.0);
+        let too_much = limit(Limit::CompileMemory, budget.compile_memory.0);
+        let answer = worker.ask(
+            &Order::Compile(kind),
+            &[module.as_fd(), code.as_fd()],
+            OWN_ANSWER,
+            patience,
+        );
+        debug!(seconds = started.elapsed().as_secs_f64(), "compiled");
+        match answer {
+            Ok(Answer::Compiled(Ok(()))) => {
+                seal(&code).map_err(host)?;
+                Ok(Ok(Compiled(CompiledCode::File(code))))
+            }
+            Ok(Answer::Compiled(Err(CompileFault::Invalid(message)))) => {
+                Ok(Err(ModuleError::Invalid(message)))
+            }
+            Ok(Answer::Compiled(Err(CompileFault::Host(message)))) => {
+                Err(EngineError::Compiler(message))
+            }
+            Ok(Answer::Ran(_) | Answer::Tried(_)) => Err(EngineError::Compiler(
+                "the worker process answered another question".to_owned(),
+            )),
+            Err(death) if death.signal() == Some(libc::SIGXCPU) => Ok(Err(too_long)),
+            Err(death) if death.is_late() => Ok(Err(too_long)),
+            Err(death) if death.is_out_of_memory() => Ok(Err(too_much)),
+            Err(death) => Ok(Err(ModuleError::Compiler(death.to_string()))),
+        }
+    }
+
+    fn run(&self, invocation: Invocation, module: &Module) -> Result<Run, RunError> {
+        let shared = &self.shared;
+        let cancel = invocation.cancel.clone();
+        let budget = invocation.budget;
+        let (mut job, things) = self.job(invocation, module)?;
+        let mut worker = shared.acquire(&cancel)?;
+        let mut files = Vec::new();
+        let mut known = Vec::new();
+        for thing in &things {
+            let given = thing.given();
+            if worker.knows.contains(&given.id) || known.contains(&given.id) {
+                continue;
+            }
+            let file = thing.file().ok_or_else(|| {
+                RunError::Load("it was compiled for guests of this process".to_owned())
+            })?;
+            files.push(file);
+            known.push(given.id);
+            job.given.push(given);
+        }
+        job.forget = worker.forget(&things.iter().map(|thing| thing.given().id).collect());
+        worker.knows.extend(known);
+        worker
+            .set_data_limit(memory_of(&budget))
+            .map_err(|error| RunError::Worker(format!("cannot be bounded: {error}")))?;
+        let patience = Patience {
+            deadline: Instant::now().checked_add(
+                budget
+                    .wall_time
+                    .duration()
+                    .saturating_add(shared.settings.grace),
+            ),
+            cancel: Some(&cancel),
+        };
+        match worker.ask(
+            &Order::Run(Box::new(job)),
+            &files,
+            answer_of(&budget),
+            patience,
+        ) {
+            Ok(Answer::Ran(Ok(run))) => {
+                shared.give_back(worker);
+                Ok(*run)
+            }
+            Ok(Answer::Ran(Err(message))) => {
+                shared.retire(worker);
+                Err(RunError::Engine(message))
+            }
+            Ok(Answer::Compiled(_) | Answer::Tried(_)) => {
+                shared.retire(worker);
+                Err(RunError::Worker("answered another question".to_owned()))
+            }
+            Err(death) => {
+                shared.retire(worker);
+                Err(if death.cancelled {
+                    RunError::Cancelled
+                } else {
+                    warn!(%death, "a worker was lost");
+                    RunError::Worker(death.to_string())
+                })
+            }
+        }
+    }
+}
+
+impl Process {
+    /// The message that describes the guest, and what it names.
+    fn job<'a>(
+        &self,
+        invocation: Invocation,
+        module: &'a Module,
+    ) -> Result<(Job, Vec<Thing<'a>>), RunError> {
+        let mut things = vec![Thing::Module(module)];
+        let mut mounts = Vec::new();
+        let mut images: HashMap<*const Directory, u64> = HashMap::new();
+        for mount in invocation.mounts.rows() {
+            let what = match &mount.source {
+                Source::Empty => Place::Empty,
+                Source::Device(device) => Place::Device(*device),
+                Source::File(Content::Mapped(part)) => match part.as_whole() {
+                    Some(mapping) => {
+                        things.push(Thing::File(Arc::clone(mapping)));
+                        Place::File(mapping.id())
+                    }
+                    None => Place::Bytes(part.bytes().to_vec()),
+                },
+                Source::File(content) => Place::Bytes(content.bytes().to_vec()),
+                Source::Folder(LowerDirectory::Tree(tree)) => {
+                    let id = match images.get(&Arc::as_ptr(tree)) {
+                        Some(id) => *id,
+                        None => {
+                            let image = self.shared.images.of(tree).map_err(|error| {
+                                RunError::Worker(format!("cannot be given a tree: {error}"))
+                            })?;
+                            let id = image.id;
+                            images.insert(Arc::as_ptr(tree), id);
+                            things.push(Thing::Image(image));
+                            id
+                        }
+                    };
+                    Place::Image(id)
+                }
+                // Images are made here, for workers; nobody mounts one here.
+                Source::Folder(LowerDirectory::Image(_)) => {
+                    return Err(RunError::Worker(
+                        "cannot be given a part of an image".to_owned(),
+                    ));
+                }
+            };
+            mounts.push(Mounted {
+                path: mount.path.clone(),
+                access: mount.access,
+                what,
+            });
+        }
+        let job = Job {
+            given: Vec::new(),
+            forget: Vec::new(),
+            module: module.id(),
+            args: invocation.args,
+            env: invocation.env,
+            stdin: invocation.stdin,
+            mounts,
+            preopens: invocation.preopens,
+            entry: invocation.entry,
+            seed: invocation.seed,
+            start_time: invocation.start_time,
+            sliced: invocation.sliced,
+            budget: invocation.budget,
+        };
+        Ok((job, things))
+    }
+}
+
+/// The memory that a worker may have while it runs a guest with this budget.
+fn memory_of(budget: &Budget) -> u64 {
+    [
+        OWN_MEMORY,
+        budget.memory.0,
+        budget.table_elements.saturating_mul(ELEMENT),
+        // A file that grows is copied, and results are copied into the answer.
+        budget.file_bytes.0.saturating_mul(2),
+        budget.results.0.saturating_mul(4),
+        budget.output.0.saturating_mul(8),
+        budget.inodes.saturating_mul(INODE),
+    ]
+    .into_iter()
+    .fold(0, u64::saturating_add)
+}
+
+/// The largest answer of a guest with this budget.
+fn answer_of(budget: &Budget) -> u64 {
+    OWN_ANSWER
+        .saturating_add(budget.results.0)
+        .saturating_add(budget.output.0.saturating_mul(2))
+}

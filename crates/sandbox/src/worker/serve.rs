@@ -1,0 +1,224 @@
+//! The worker's side: waits for orders on its standard input, a socket, and answers there.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::frame::{Channel, FrameError, Patience};
+use super::lockdown::{self, Role};
+use super::message::{Answer, CompileFault, Hello, Job, MAX_ORDER, Order, PROTOCOL, Place, What};
+use crate::cancel::Cancel;
+use crate::engine::{Code, Engine, Kind, is_of_kernel};
+use crate::fs::{Content, ImageFolder, LowerDirectory, Mapped, Mapping, Mounts, Source};
+use crate::guest::{Invocation, Run};
+use crate::isolation::THREAD_STACK;
+use crate::text::clean;
+
+/// The argument by which a program is asked to be a worker.
+pub(super) const ARGUMENT: &str = "probity-worker";
+
+/// Exit code of a worker that could not begin.
+const CANNOT_BEGIN: u8 = 71;
+
+/// If this process was started as a worker, works until the parent is gone and returns the
+/// exit code; otherwise returns at once.
+///
+/// A program that uses [`Process`](super::Process) with itself as the worker calls this
+/// first thing in `main`, before it starts threads or opens files:
+///
+/// ```no_run
+/// use std::process::ExitCode;
+///
+/// fn main() -> ExitCode {
+///     if let Some(code) = probity_sandbox::worker::serve_if_asked() {
+///         return code;
+///     }
+///     // … the program itself …
+///     ExitCode::SUCCESS
+/// }
+/// ```
+#[must_use]
+pub fn serve_if_asked() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    if args.next()? != ARGUMENT {
+        return None;
+    }
+    let settings = args.next().and_then(|text| {
+        let text = text.into_string().ok()?;
+        serde_json::from_str::<lockdown::Settings>(&text).ok()
+    });
+    Some(match settings {
+        Some(settings) => serve(&settings),
+        None => {
+            complain("a worker is started by Probity itself, not by hand");
+            ExitCode::from(CANNOT_BEGIN)
+        }
+    })
+}
+
+/// Says why on standard error, which the parent reads when a worker ends.
+fn complain(what: &str) {
+    let _ = writeln!(std::io::stderr(), "{what}");
+}
+
+fn serve(settings: &lockdown::Settings) -> ExitCode {
+    let report = lockdown::apply(settings);
+    let settings = settings.clone();
+    // All work happens on one thread whose stack holds a guest's.
+    let worker = std::thread::Builder::new()
+        .name("probity-worker".to_owned())
+        .stack_size(THREAD_STACK)
+        .spawn(move || work(&settings, report));
+    let ended = match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(ended)) => ended,
+        Ok(Err(_)) => Err("the worker panicked".to_owned()),
+        Err(error) => Err(format!("cannot start a thread: {error}")),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            complain(&problem);
+            ExitCode::from(CANNOT_BEGIN)
+        }
+    }
+}
+
+fn work(settings: &lockdown::Settings, lockdown: lockdown::Report) -> Result<(), String> {
+    let channel = Channel::new(stdin()?);
+    // Before the first order, so that the first guest does not wait for it.
+    let engine = Engine::new().map_err(|error| error.to_string())?;
+    let hello = Hello {
+        protocol: PROTOCOL,
+        lockdown,
+    };
+    let failed = |error: FrameError| format!("the parent {error}");
+    channel
+        .send(&hello, &[], Patience::ENDLESS)
+        .map_err(failed)?;
+    let mut kept = HashMap::new();
+    loop {
+        let (order, files) = match channel.receive::<Order>(MAX_ORDER, Patience::ENDLESS) {
+            Ok(received) => received,
+            Err(FrameError::Closed) => return Ok(()),
+            Err(error) => return Err(failed(error)),
+        };
+        let answer = match (order, settings.role) {
+            (Order::Run(job), Role::Guest) => {
+                Answer::Ran(run(&engine, *job, files, &mut kept).map(Box::new))
+            }
+            (Order::Compile(kind), Role::Compiler) => {
+                Answer::Compiled(compile(&engine, kind, files))
+            }
+            (Order::Try(probe), _) => Answer::Tried(probe.attempt(settings)),
+            (Order::Run(_) | Order::Compile(_), _) => {
+                return Err("the parent asked for what this worker is not there for".to_owned());
+            }
+        };
+        channel
+            .send(&answer, &[], Patience::ENDLESS)
+            .map_err(failed)?;
+    }
+}
+
+/// The socket on standard input.
+fn stdin() -> Result<OwnedFd, String> {
+    use std::os::fd::AsFd as _;
+    std::io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|error| format!("cannot use standard input: {error}"))
+}
+
+/// What the worker keeps between orders.
+enum Kept {
+    Code(Code),
+    Bytes(Arc<Mapping>),
+}
+
+fn run(
+    engine: &Engine,
+    job: Job,
+    files: Vec<OwnedFd>,
+    kept: &mut HashMap<u64, Kept>,
+) -> Result<Run, String> {
+    for id in &job.forget {
+        kept.remove(id);
+    }
+    if files.len() != job.given.len() {
+        return Err("files are missing beside the order".to_owned());
+    }
+    for (given, file) in job.given.iter().zip(files) {
+        let file = File::from(file);
+        let thing = match given.what {
+            What::Code(kind) => Kept::Code(
+                engine
+                    .load(&file, kind)
+                    .map_err(|error| format!("cannot load the compiled module: {error:#}"))?,
+            ),
+            What::Bytes => Kept::Bytes(
+                Mapping::of(file).map_err(|error| format!("cannot map a file: {error}"))?,
+            ),
+        };
+        kept.insert(given.id, thing);
+    }
+    let bytes = |id: &u64| match kept.get(id) {
+        Some(Kept::Bytes(mapping)) => Ok(Arc::clone(mapping)),
+        Some(Kept::Code(_)) | None => Err(format!("file {id} was never given")),
+    };
+    let mut mounts = Mounts::default();
+    for mount in job.mounts {
+        let source = match mount.what {
+            Place::Empty => Source::Empty,
+            Place::Device(device) => Source::Device(device),
+            Place::Bytes(bytes) => {
+                Source::File(Content::Shared(probity_core::repo::File::regular(bytes)))
+            }
+            Place::File(id) => Source::File(Content::Mapped(Mapped::whole(bytes(&id)?))),
+            Place::Image(id) => {
+                let root = ImageFolder::root(bytes(&id)?).ok_or("an image of a tree is damaged")?;
+                Source::Folder(LowerDirectory::Image(root))
+            }
+        };
+        mounts.add(&mount.path, source, mount.access);
+    }
+    let code = match kept.get(&job.module) {
+        Some(Kept::Code(code)) => code,
+        Some(Kept::Bytes(_)) | None => return Err("the module was never given".to_owned()),
+    };
+    let invocation = Invocation {
+        args: job.args,
+        env: job.env,
+        stdin: job.stdin,
+        mounts,
+        preopens: job.preopens,
+        entry: job.entry,
+        seed: job.seed,
+        start_time: job.start_time,
+        sliced: job.sliced,
+        budget: job.budget,
+        cancel: Cancel::default(),
+    };
+    invocation
+        .run_here(engine, code)
+        .map_err(|error| error.to_string())
+}
+
+fn compile(engine: &Engine, kind: Kind, files: Vec<OwnedFd>) -> Result<(), CompileFault> {
+    let host = |error: std::io::Error| CompileFault::Host(error.to_string());
+    let [module, out]: [OwnedFd; 2] = files
+        .try_into()
+        .map_err(|_| CompileFault::Host("files are missing beside the order".to_owned()))?;
+    let module = Mapping::of(File::from(module)).map_err(host)?;
+    let code = engine.precompile(module.bytes(), kind).map_err(|error| {
+        let message = clean(&format!("{error:#}"));
+        if is_of_kernel(&error) {
+            CompileFault::Host(message)
+        } else {
+            CompileFault::Invalid(message)
+        }
+    })?;
+    File::from(out).write_all(&code).map_err(host)
+}

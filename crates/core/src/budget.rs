@@ -36,6 +36,9 @@ pub enum Limit {
     Inodes,
     /// Descriptors open at a time; further ones are refused.
     OpenFiles,
+    /// Handles that a component holds at a time; ends the guest. Always four for each file
+    /// that may be open, and 4,096.
+    Handles,
     /// Nesting of folders; deeper ones are refused.
     PathDepth,
     /// Size of a module; a larger one is refused before it is compiled.
@@ -44,7 +47,7 @@ pub enum Limit {
 
 impl Limit {
     /// Every limit.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Fuel,
         Self::TestFuel,
         Self::Memory,
@@ -56,6 +59,7 @@ impl Limit {
         Self::FileBytes,
         Self::Inodes,
         Self::OpenFiles,
+        Self::Handles,
         Self::PathDepth,
         Self::ModuleSize,
     ];
@@ -75,6 +79,7 @@ impl Limit {
             Self::FileBytes => "file-bytes",
             Self::Inodes => "inodes",
             Self::OpenFiles => "open-files",
+            Self::Handles => "handles",
             Self::PathDepth => "path-depth",
             Self::ModuleSize => "module-size",
         }
@@ -178,9 +183,11 @@ impl fmt::Display for LimitHit {
             | Limit::Results
             | Limit::FileBytes
             | Limit::ModuleSize => ByteSize(value).to_string(),
-            Limit::TableElements | Limit::Inodes | Limit::OpenFiles | Limit::PathDepth => {
-                value.to_string()
-            }
+            Limit::TableElements
+            | Limit::Inodes
+            | Limit::OpenFiles
+            | Limit::Handles
+            | Limit::PathDepth => value.to_string(),
         };
         write!(
             f,

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use probity_core::Digest;
 use probity_core::budget::{Limit, LimitHit};
-use wasmtime::{Config, Linker};
+use wasmtime::{Config, Linker, component};
 
 use crate::wasi::{self, Host};
 
@@ -60,6 +60,7 @@ pub struct Engine {
 struct Inner {
     engine: wasmtime::Engine,
     linker: Linker<Host>,
+    components: component::Linker<Host>,
     cache: Option<PathBuf>,
     compatibility: u64,
     stop: Arc<AtomicBool>,
@@ -71,14 +72,59 @@ impl Drop for Inner {
     }
 }
 
-/// A compiled module.
+/// The interface that a guest is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Abi {
+    /// A core module: WASI 0.1.
+    Core,
+    /// A component: WASI 0.2.
+    Component,
+}
+
+impl Abi {
+    /// What the first eight bytes of a binary say.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes.get(..8)? {
+            b"\0asm\x01\0\0\0" => Some(Self::Core),
+            b"\0asm\x0d\0\x01\0" => Some(Self::Component),
+            _ => None,
+        }
+    }
+
+    /// How the file names of cached code end.
+    const fn suffix(self) -> &'static str {
+        match self {
+            Self::Core => "cwasm",
+            Self::Component => "component.cwasm",
+        }
+    }
+}
+
+/// Machine code.
+#[derive(Clone)]
+pub(crate) enum Code {
+    Core(wasmtime::Module),
+    Component(component::Component),
+}
+
+/// A compiled module or component.
 #[derive(Clone)]
 pub struct Module {
-    pub(crate) module: wasmtime::Module,
+    pub(crate) code: Code,
     digest: Digest,
 }
 
 impl Module {
+    /// The interface that it is made for.
+    #[must_use]
+    pub const fn abi(&self) -> Abi {
+        match self.code {
+            Code::Core(_) => Abi::Core,
+            Code::Component(_) => Abi::Component,
+        }
+    }
+
     /// The digest of the module's bytes.
     #[must_use]
     pub const fn digest(&self) -> Digest {
@@ -103,6 +149,8 @@ impl Engine {
                 -1
             })
             .map_err(setup)?;
+        let mut components = component::Linker::new(&engine);
+        wasi::link_components(&mut components).map_err(setup)?;
         if let Some(folder) = cache {
             private_folder(folder)?;
         }
@@ -114,6 +162,7 @@ impl Engine {
             inner: Arc::new(Inner {
                 engine,
                 linker,
+                components,
                 cache: cache.map(Path::to_owned),
                 compatibility: hasher.finish(),
                 stop,
@@ -129,7 +178,11 @@ impl Engine {
         &self.inner.linker
     }
 
-    /// Compiles a module or takes it from the cache. `cap` bounds its size in bytes.
+    pub(crate) fn components(&self) -> &component::Linker<Host> {
+        &self.inner.components
+    }
+
+    /// Compiles a module or component, or takes it from the cache. `cap` bounds its size in bytes.
     ///
     /// # Errors
     /// The outer error is ours (the cache), the inner one the module's.
@@ -146,17 +199,23 @@ impl Engine {
                 used: size,
             })));
         }
-        if !bytes.starts_with(b"\0asm\x01\0\0\0") {
+        let Some(abi) = Abi::of(bytes) else {
             return Ok(Err(ModuleError::Invalid(
-                "it does not start with the header of a core module".to_owned(),
+                "it does not start with the header of a core module or a component".to_owned(),
             )));
-        }
+        };
         let digest = Digest::of(bytes);
         if let Some(module) = self.cached(digest) {
             return Ok(Ok(module));
         }
-        let module = match wasmtime::Module::from_binary(self.raw(), bytes) {
-            Ok(module) => Module { module, digest },
+        let code = match abi {
+            Abi::Core => wasmtime::Module::from_binary(self.raw(), bytes).map(Code::Core),
+            Abi::Component => {
+                component::Component::from_binary(self.raw(), bytes).map(Code::Component)
+            }
+        };
+        let module = match code {
+            Ok(code) => Module { code, digest },
             Err(error) => return Ok(Err(ModuleError::Invalid(first_line(&error)))),
         };
         self.keep(&module)?;
@@ -170,35 +229,46 @@ impl Engine {
         reason = "loading machine code; see the header of this file for why these files are ours"
     )]
     pub fn cached(&self, digest: Digest) -> Option<Module> {
-        let path = self.entry(digest)?;
-        if !path.is_file() {
-            return None;
-        }
-        // SAFETY: the file was written by `keep` into a folder that is private to the user.
-        let loaded = unsafe { wasmtime::Module::deserialize_file(self.raw(), &path) };
-        Some(Module {
-            module: loaded.ok()?,
-            digest,
+        [Abi::Core, Abi::Component].into_iter().find_map(|abi| {
+            let path = self.entry(digest, abi)?;
+            if !path.is_file() {
+                return None;
+            }
+            // SAFETY: the file was written by `keep` into a folder that is private to the
+            // user, under a name that says what it is.
+            let code = unsafe {
+                match abi {
+                    Abi::Core => {
+                        Code::Core(wasmtime::Module::deserialize_file(self.raw(), &path).ok()?)
+                    }
+                    Abi::Component => Code::Component(
+                        component::Component::deserialize_file(self.raw(), &path).ok()?,
+                    ),
+                }
+            };
+            Some(Module { code, digest })
         })
     }
 
     fn keep(&self, module: &Module) -> Result<(), EngineError> {
-        let Some(path) = self.entry(module.digest) else {
+        let Some(path) = self.entry(module.digest, module.abi()) else {
             return Ok(());
         };
-        let code = module
-            .module
-            .serialize()
-            .map_err(|error| EngineError::Setup(format!("{error:#}")))?;
+        let code = match &module.code {
+            Code::Core(module) => module.serialize(),
+            Code::Component(component) => component.serialize(),
+        };
+        let code = code.map_err(|error| EngineError::Setup(format!("{error:#}")))?;
         write_atomically(&path, &code).map_err(|source| EngineError::Cache { path, source })
     }
 
-    fn entry(&self, digest: Digest) -> Option<PathBuf> {
+    fn entry(&self, digest: Digest, abi: Abi) -> Option<PathBuf> {
         let folder = self.inner.cache.as_ref()?;
         Some(folder.join(format!(
-            "{}-{:016x}.cwasm",
+            "{}-{:016x}.{}",
             digest.to_hex(),
-            self.inner.compatibility
+            self.inner.compatibility,
+            abi.suffix()
         )))
     }
 }

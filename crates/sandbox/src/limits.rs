@@ -1,4 +1,4 @@
-//! The engine's own limits: memories and tables.
+//! The engine's own limits: memories, tables, instances.
 //!
 //! Growth past a limit is refused as WebAssembly allows (`memory.grow` yields −1), so a
 //! program that can cope with little memory does; the refusal is noted, and if the guest
@@ -6,11 +6,42 @@
 
 use probity_core::budget::{Budget, Limit, LimitHit};
 
+use crate::engine::Abi;
+
 /// Bounds on linear memories and tables, all of an instance's together.
 #[derive(Debug, Clone)]
 pub struct EngineLimits {
     memory: Pool,
     tables: Pool,
+    counts: Counts,
+}
+
+/// How many of each a guest may have. Their contents share the pools, so that many small
+/// ones get no more than one large one.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    instances: usize,
+    memories: usize,
+    tables: usize,
+}
+
+impl Counts {
+    const fn of(abi: Abi) -> Self {
+        match abi {
+            Abi::Core => Self {
+                instances: 1,
+                memories: 4,
+                tables: 16,
+            },
+            // Tools make a component of a program, an adapter and shims between them; a
+            // program that brings its parts as modules has some more.
+            Abi::Component => Self {
+                instances: 64,
+                memories: 16,
+                tables: 64,
+            },
+        }
+    }
 }
 
 /// What all memories, or all tables, of an instance share.
@@ -61,12 +92,13 @@ impl Pool {
 }
 
 impl EngineLimits {
-    /// The bounds of `budget`.
+    /// The bounds of `budget` for a guest of this kind.
     #[must_use]
-    pub const fn new(budget: &Budget) -> Self {
+    pub const fn new(budget: &Budget, abi: Abi) -> Self {
         Self {
             memory: Pool::new(Limit::Memory, budget.memory.0),
             tables: Pool::new(Limit::TableElements, budget.table_elements),
+            counts: Counts::of(abi),
         }
     }
 
@@ -104,14 +136,14 @@ impl wasmtime::ResourceLimiter for EngineLimits {
     }
 
     fn instances(&self) -> usize {
-        1
+        self.counts.instances
     }
 
     fn memories(&self) -> usize {
-        4
+        self.counts.memories
     }
 
     fn tables(&self) -> usize {
-        16
+        self.counts.tables
     }
 }

@@ -60,7 +60,7 @@ fn only_modules_of_bounded_size_are_compiled() {
         Some(ModuleError::Invalid(_))
     ));
     assert!(matches!(
-        refused(b"\0asm\x0d\0\x01\0"),
+        refused(b"\0asm\x02\0\0\0"),
         Some(ModuleError::Invalid(_))
     ));
     assert!(matches!(

@@ -36,6 +36,9 @@ pub enum Limit {
     Inodes,
     /// Descriptors open at a time; further ones are refused.
     OpenFiles,
+    /// Handles that a component holds at a time; ends the guest. Always four for each file
+    /// that may be open, and 4,096.
+    Handles,
     /// Nesting of folders; deeper ones are refused.
     PathDepth,
     /// Size of a module; a larger one is refused before it is compiled.
@@ -48,7 +51,7 @@ pub enum Limit {
 
 impl Limit {
     /// Every limit.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Fuel,
         Self::TestFuel,
         Self::Memory,
@@ -60,6 +63,7 @@ impl Limit {
         Self::FileBytes,
         Self::Inodes,
         Self::OpenFiles,
+        Self::Handles,
         Self::PathDepth,
         Self::ModuleSize,
         Self::CompileTime,
@@ -81,6 +85,7 @@ impl Limit {
             Self::FileBytes => "file-bytes",
             Self::Inodes => "inodes",
             Self::OpenFiles => "open-files",
+            Self::Handles => "handles",
             Self::PathDepth => "path-depth",
             Self::ModuleSize => "module-size",
             Self::CompileTime => "compile-time",
@@ -194,9 +199,11 @@ impl fmt::Display for LimitHit {
             | Limit::FileBytes
             | Limit::ModuleSize
             | Limit::CompileMemory => ByteSize(value).to_string(),
-            Limit::TableElements | Limit::Inodes | Limit::OpenFiles | Limit::PathDepth => {
-                value.to_string()
-            }
+            Limit::TableElements
+            | Limit::Inodes
+            | Limit::OpenFiles
+            | Limit::Handles
+            | Limit::PathDepth => value.to_string(),
         };
         write!(
             f,

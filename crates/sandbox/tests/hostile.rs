@@ -1,7 +1,8 @@
-//! Every hostile guest ends with the right typed result.
+//! Every hostile guest ends with the right typed result, through both adapters.
 //!
-//! The guest is `guest-checks/hostile`; each row runs one of its sub-commands. A test makes
-//! sure that every sub-command has a row.
+//! The guest is `guest-checks/hostile`; each row runs one of its sub-commands, as the core
+//! module that it is and as the component that toolchains make of it. A test makes sure
+//! that every sub-command has a row.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,7 +11,8 @@
     reason = "a test has nobody to report to"
 )]
 
-use std::path::Path;
+mod adapter;
+
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -21,21 +23,28 @@ use probity_core::{Repo, RepoPath};
 use probity_sandbox::fs::{Access, Device, Devices, Mounts};
 use probity_sandbox::{Ending, Invocation, Module, Run, Sandbox, Trust};
 
+use adapter::Adapter;
+
 fn sandbox() -> &'static Sandbox {
     static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
     SANDBOX.get_or_init(|| Sandbox::in_process(None).unwrap())
 }
 
-fn hostile() -> &'static Module {
-    static MODULE: OnceLock<Module> = OnceLock::new();
-    MODULE.get_or_init(|| {
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-checks/built/hostile.wasm");
-        let bytes = std::fs::read(path).unwrap();
-        let budget = Budget::check();
-        let module = sandbox().module(&bytes, &budget, Trust::Untrusted);
-        module.unwrap().unwrap()
-    })
+fn hostile(adapter: Adapter) -> &'static Module {
+    static MODULES: OnceLock<[Module; 2]> = OnceLock::new();
+    let [core, component] = MODULES.get_or_init(|| {
+        let bytes = adapter::built("hostile");
+        Adapter::BOTH.map(|adapter| {
+            let guest = adapter.guest(&bytes);
+            let budget = Budget::check();
+            let module = sandbox().module(&guest, &budget, Trust::Untrusted);
+            module.unwrap().unwrap()
+        })
+    });
+    match adapter {
+        Adapter::Core => core,
+        Adapter::Component => component,
+    }
 }
 
 /// Small bounds, so that every attack meets them soon.
@@ -53,7 +62,7 @@ fn budget() -> Budget {
     }
 }
 
-fn run_with(args: &[&str], budget: Budget) -> Run {
+fn run_with(adapter: Adapter, args: &[&str], budget: Budget) -> Run {
     let mut repo = Repo::new();
     for name in ["a.txt", "src/b.txt"] {
         let path: RepoPath = name.parse().unwrap();
@@ -66,11 +75,11 @@ fn run_with(args: &[&str], budget: Budget) -> Run {
     let args = std::iter::once("hostile").chain(args.iter().copied());
     let mut invocation = Invocation::command(args.map(str::to_owned).collect(), mounts, budget);
     invocation.preopens = vec!["/repo".to_owned(), "/tmp".to_owned()];
-    sandbox().run(invocation, hostile()).unwrap()
+    sandbox().run(invocation, hostile(adapter)).unwrap()
 }
 
-fn run(args: &[&str]) -> Run {
-    run_with(args, budget())
+fn run(adapter: Adapter, args: &[&str]) -> Run {
+    run_with(adapter, args, budget())
 }
 
 fn stdout(run: &Run) -> String {
@@ -142,140 +151,193 @@ const OWN: &[&str] = &[
 
 #[test]
 fn every_sub_command_has_a_test() {
-    let listed = stdout(&run(&["list"]));
-    let mut listed: Vec<&str> = listed
-        .lines()
-        .filter_map(|line| line.split('\t').next())
-        .collect();
-    let mut tested: Vec<&str> = Vec::new();
-    tested.extend(ENDED.iter().chain(BOUNDED).map(|(name, _)| *name));
-    tested.extend(WALLED);
-    tested.extend(ANSWERED.iter().map(|(name, _)| *name));
-    tested.extend(OWN);
-    listed.sort_unstable();
-    tested.sort_unstable();
-    assert_eq!(tested, listed);
+    for adapter in Adapter::BOTH {
+        let listed = stdout(&run(adapter, &["list"]));
+        let mut listed: Vec<&str> = listed
+            .lines()
+            .filter_map(|line| line.split('\t').next())
+            .collect();
+        let mut tested: Vec<&str> = Vec::new();
+        tested.extend(ENDED.iter().chain(BOUNDED).map(|(name, _)| *name));
+        tested.extend(WALLED);
+        tested.extend(ANSWERED.iter().map(|(name, _)| *name));
+        tested.extend(OWN);
+        listed.sort_unstable();
+        tested.sort_unstable();
+        assert_eq!(tested, listed);
+    }
 }
 
 #[test]
 fn endless_guests_end_by_the_limit_that_they_attack() {
-    for (name, limit) in ENDED {
-        let run = run(&[name]);
-        assert_eq!(ended_by(&run), Some(*limit), "{name}: {:?}", run.ending);
+    for adapter in Adapter::BOTH {
+        for (name, limit) in ENDED {
+            let run = run(adapter, &[name]);
+            assert_eq!(
+                ended_by(&run),
+                Some(*limit),
+                "{adapter:?} {name}: {:?}",
+                run.ending
+            );
+        }
     }
 }
 
 #[test]
 fn no_wall_can_be_passed() {
-    for name in WALLED {
-        let run = run(&[name]);
-        assert_eq!(run.ending, Ending::Exited(7), "{name}:\n{}", stdout(&run));
+    for adapter in Adapter::BOTH {
+        for name in WALLED {
+            let run = run(adapter, &[name]);
+            assert_eq!(
+                run.ending,
+                Ending::Exited(7),
+                "{adapter:?} {name}:\n{}",
+                stdout(&run)
+            );
+        }
     }
 }
 
 #[test]
 fn bounded_resources_are_refused_and_named() {
-    for (name, limit) in BOUNDED {
-        let run = run(&[name]);
-        assert_eq!(run.ending, Ending::Exited(0), "{name}:\n{}", stdout(&run));
-        assert!(met(&run, *limit), "{name}: {:?}", run.limits);
+    for adapter in Adapter::BOTH {
+        for (name, limit) in BOUNDED {
+            let run = run(adapter, &[name]);
+            assert_eq!(
+                run.ending,
+                Ending::Exited(0),
+                "{adapter:?} {name}:\n{}",
+                stdout(&run)
+            );
+            assert!(met(&run, *limit), "{adapter:?} {name}: {:?}", run.limits);
+        }
     }
 }
 
 #[test]
 fn absurd_requests_are_answered() {
-    for (name, answer) in ANSWERED {
-        let run = run(&[name]);
-        assert_eq!(run.ending, Ending::Exited(0), "{name}:\n{}", stdout(&run));
-        assert!(stdout(&run).contains(answer), "{name}:\n{}", stdout(&run));
+    for adapter in Adapter::BOTH {
+        for (name, answer) in ANSWERED {
+            let run = run(adapter, &[name]);
+            assert_eq!(
+                run.ending,
+                Ending::Exited(0),
+                "{adapter:?} {name}:\n{}",
+                stdout(&run)
+            );
+            assert!(
+                stdout(&run).contains(answer),
+                "{adapter:?} {name}:\n{}",
+                stdout(&run)
+            );
+        }
     }
 }
 
 #[test]
 fn a_flood_of_output_is_counted_and_its_ends_are_kept() {
-    let run = run(&["print"]);
-    assert!(run.stdout.total > 1_000_000, "{}", run.stdout.total);
-    assert!(run.stdout.bytes.len() < 70_000);
-    let kept = u64::try_from(run.stdout.bytes.len()).unwrap();
-    assert!(run.stdout.dropped > run.stdout.total - kept);
-    assert!(met(&run, Limit::Output));
+    for adapter in Adapter::BOTH {
+        let run = run(adapter, &["print"]);
+        assert!(run.stdout.total > 1_000_000, "{}", run.stdout.total);
+        assert!(run.stdout.bytes.len() < 70_000);
+        let kept = u64::try_from(run.stdout.bytes.len()).unwrap();
+        assert!(run.stdout.dropped > run.stdout.total - kept);
+        assert!(met(&run, Limit::Output));
+    }
 }
 
 #[test]
 fn one_call_cannot_write_more_than_its_bound() {
-    let started = Instant::now();
-    let run = run(&["iovec-bomb"]);
-    assert!(run.stdout.total <= 16 << 20, "{}", run.stdout.total);
-    assert!(started.elapsed() < Duration::from_secs(30));
+    for adapter in Adapter::BOTH {
+        let started = Instant::now();
+        let run = run(adapter, &["iovec-bomb"]);
+        assert!(run.stdout.total <= 16 << 20, "{}", run.stdout.total);
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
 }
 
 #[test]
 fn an_hour_of_sleep_passes_at_once() {
-    let run = run(&["sleep"]);
-    assert_eq!(run.ending, Ending::Exited(0), "{}", stdout(&run));
-    let text = stdout(&run);
-    assert!(text.contains("3600"), "{text}");
-    // Sleeping costs the host nothing: the fuel is that of a few calls.
-    assert!(run.fuel < Fuel(10_000_000), "{}", run.fuel);
+    for adapter in Adapter::BOTH {
+        let run = run(adapter, &["sleep"]);
+        assert_eq!(run.ending, Ending::Exited(0), "{}", stdout(&run));
+        let text = stdout(&run);
+        assert!(text.contains("3600"), "{text}");
+        // Sleeping costs the host nothing: the fuel is that of a few calls.
+        assert!(run.fuel < Fuel(10_000_000), "{}", run.fuel);
+    }
 }
 
 #[test]
 fn recursion_ends_at_whichever_stack_is_used_up_first() {
-    // Compiled code keeps large frames in a stack of its own in linear memory; running over
-    // its end is a trap, running out of calls the engine's limit.
-    match run(&["recurse"]).ending {
-        Ending::Limit(hit) => assert_eq!(hit.limit, Limit::Stack),
-        Ending::Trapped(message) => assert!(message.contains("out of bounds"), "{message}"),
-        other => panic!("{other:?}"),
+    for adapter in Adapter::BOTH {
+        // Compiled code keeps large frames in a stack of its own in linear memory; running over
+        // its end is a trap, running out of calls the engine's limit.
+        match run(adapter, &["recurse"]).ending {
+            Ending::Limit(hit) => assert_eq!(hit.limit, Limit::Stack),
+            Ending::Trapped(message) => assert!(message.contains("out of bounds"), "{message}"),
+            other => panic!("{other:?}"),
+        }
     }
 }
 
 #[test]
 fn the_tree_is_listed_in_order() {
-    let run = run(&["read-tree", "/repo"]);
-    let text = stdout(&run);
-    let a = text.find("/repo/a.txt").unwrap();
-    let b = text.find("/repo/src/b.txt").unwrap();
-    assert!(a < b, "{text}");
+    for adapter in Adapter::BOTH {
+        let run = run(adapter, &["read-tree", "/repo"]);
+        let text = stdout(&run);
+        let a = text.find("/repo/a.txt").unwrap();
+        let b = text.find("/repo/src/b.txt").unwrap();
+        assert!(a < b, "{text}");
+    }
 }
 
 #[test]
 fn exits_and_traps_keep_their_meaning() {
-    assert_eq!(run(&["exit", "42"]).ending, Ending::Exited(42));
-    assert!(matches!(run(&["trap"]).ending, Ending::Trapped(_)));
+    for adapter in Adapter::BOTH {
+        assert_eq!(run(adapter, &["exit", "42"]).ending, Ending::Exited(42));
+        assert!(matches!(run(adapter, &["trap"]).ending, Ending::Trapped(_)));
+    }
 }
 
 #[test]
 fn time_and_randomness_are_functions_of_the_seed() {
-    for name in ["random", "clock", "env"] {
-        let (first, second) = (run(&[name]), run(&[name]));
-        assert_eq!(first.stdout, second.stdout, "{name}");
-        assert_eq!(first.fuel, second.fuel, "{name}");
-        assert!(first.stdout.total > 0, "{name}");
+    for adapter in Adapter::BOTH {
+        for name in ["random", "clock", "env"] {
+            let (first, second) = (run(adapter, &[name]), run(adapter, &[name]));
+            assert_eq!(first.stdout, second.stdout, "{adapter:?} {name}");
+            assert_eq!(first.fuel, second.fuel, "{adapter:?} {name}");
+            assert!(first.stdout.total > 0, "{adapter:?} {name}");
+        }
     }
 }
 
 #[test]
 fn real_time_is_the_outer_fuse() {
-    let run = run_with(
-        &["loop"],
-        Budget {
-            fuel: Fuel(u64::MAX / 4),
-            wall_time: WallTime::millis(300),
-            ..budget()
-        },
-    );
-    assert_eq!(ended_by(&run), Some(Limit::WallTime), "{:?}", run.ending);
+    for adapter in Adapter::BOTH {
+        let run = run_with(
+            adapter,
+            &["loop"],
+            Budget {
+                fuel: Fuel(u64::MAX / 4),
+                wall_time: WallTime::millis(300),
+                ..budget()
+            },
+        );
+        assert_eq!(ended_by(&run), Some(Limit::WallTime), "{:?}", run.ending);
+    }
 }
 
 #[test]
 fn every_cap_and_use_is_reported() {
-    let run = run(&["fill-tmp"]);
-    let hit = run
-        .limits
-        .iter()
-        .find(|hit| hit.limit == Limit::FileBytes)
-        .unwrap();
-    assert_eq!(hit.cap, ByteSize::mib(4).0);
-    assert!(hit.used > hit.cap);
+    for adapter in Adapter::BOTH {
+        let run = run(adapter, &["fill-tmp"]);
+        let hit = run
+            .limits
+            .iter()
+            .find(|hit| hit.limit == Limit::FileBytes)
+            .unwrap();
+        assert_eq!(hit.cap, ByteSize::mib(4).0);
+        assert!(hit.used > hit.cap);
+    }
 }

@@ -64,6 +64,10 @@ fn only_modules_of_bounded_size_are_compiled() {
     let refused = |bytes: &[u8]| module(&sandbox, bytes, 100).err();
     assert!(matches!(refused(b"(module)"), Some(ModuleError::Shape(_))));
     assert!(matches!(
+        refused(b"\0asm\x02\0\0\0"),
+        Some(ModuleError::Shape(_))
+    ));
+    assert!(matches!(
         refused(b"\0asm\x01\0\0\0\x01"),
         Some(ModuleError::Shape(_))
     ));

@@ -22,7 +22,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use wasmtime::{Config, Linker};
+use wasmtime::{Config, Linker, component};
 
 use crate::wasi::{self, Host};
 
@@ -54,6 +54,7 @@ pub(crate) struct Engine {
 struct Inner {
     engine: wasmtime::Engine,
     linker: Linker<Host>,
+    components: component::Linker<Host>,
     stop: Arc<AtomicBool>,
 }
 
@@ -79,12 +80,15 @@ impl Engine {
                 -1
             })
             .map_err(setup)?;
+        let mut components = component::Linker::new(&engine);
+        wasi::link_components(&mut components).map_err(setup)?;
         let stop = Arc::new(AtomicBool::new(false));
         start_ticker(engine.weak(), Arc::downgrade(&stop))?;
         Ok(Self {
             inner: Arc::new(Inner {
                 engine,
                 linker,
+                components,
                 stop,
             }),
         })
@@ -98,6 +102,10 @@ impl Engine {
         &self.inner.linker
     }
 
+    pub(crate) fn components(&self) -> &component::Linker<Host> {
+        &self.inner.components
+    }
+
     /// Compiles what the pre-scan let pass.
     ///
     /// # Errors
@@ -106,7 +114,7 @@ impl Engine {
         match kind {
             Kind::Core => wasmtime::Module::from_binary(self.raw(), bytes).map(Code::Core),
             Kind::Component => {
-                wasmtime::component::Component::from_binary(self.raw(), bytes).map(Code::Component)
+                component::Component::from_binary(self.raw(), bytes).map(Code::Component)
             }
         }
     }
@@ -143,9 +151,8 @@ impl Engine {
             Kind::Component => {
                 let mapping = crate::fs::Mapping::of(file)?;
                 // SAFETY: as above.
-                let component = unsafe {
-                    wasmtime::component::Component::deserialize(self.raw(), mapping.bytes())
-                }?;
+                let component =
+                    unsafe { component::Component::deserialize(self.raw(), mapping.bytes()) }?;
                 Ok(Code::Component(component))
             }
         }

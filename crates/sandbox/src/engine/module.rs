@@ -53,6 +53,13 @@ impl Code {
         }
     }
 
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Core(_) => Kind::Core,
+            Self::Component(_) => Kind::Component,
+        }
+    }
+
     fn engine(&self) -> &wasmtime::Engine {
         match self {
             Self::Core(module) => module.engine(),

@@ -75,9 +75,14 @@ impl Filesystem {
             None if flags.directory || resolved.must_be_directory => return Err(Errno::Isdir),
             None => self.add(&resolved, NodeKind::File(Content::Owned(Vec::new())))?,
         };
-        let opened = self.node_mut(node);
-        opened.opens = opened.opens.saturating_add(1);
+        self.hold(node);
         Ok(node)
+    }
+
+    /// Counts one more descriptor or stream on `node`; [`close`](Self::close) gives it up.
+    pub(crate) fn hold(&mut self, node: NodeId) {
+        let held = self.node_mut(node);
+        held.opens = held.opens.saturating_add(1);
     }
 
     /// Gives up one descriptor on `node`.

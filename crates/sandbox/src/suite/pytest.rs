@@ -106,6 +106,7 @@ impl PytestRun<'_> {
                     | Limit::FileBytes
                     | Limit::Inodes
                     | Limit::OpenFiles
+                    | Limit::Handles
                     | Limit::PathDepth
                     | Limit::ModuleSize
                     | Limit::CompileTime

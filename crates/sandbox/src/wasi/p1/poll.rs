@@ -3,7 +3,7 @@
 //! Files and standard streams are always ready. If nothing but clocks is subscribed, the
 //! clock jumps to the earliest timeout.
 
-use super::Call;
+use super::{Call, clock};
 use crate::fs::Errno;
 
 /// Most subscriptions in one call.
@@ -60,7 +60,7 @@ pub(super) fn poll_oneoff(
                 let id = call.memory.u32(field(16)?)?;
                 let timeout = u64::from_le_bytes(call.memory.array(field(24)?)?);
                 let flags = u16::from_le_bytes(call.memory.array(field(40)?)?);
-                match call.host.clock.read(id) {
+                match clock::read(&call.host.clock, id) {
                     Ok(now) if flags & FLAG_ABSOLUTE != 0 => {
                         clocks.push((timeout.saturating_sub(now), event(0, 0)));
                     }

@@ -8,7 +8,7 @@
 use super::Call;
 use super::descriptor::{Descriptor, Target, rights};
 use super::fd::{known_flags, new_times, write_stat};
-use crate::fs::{Errno, Follow, NodeId, NodeKind, OpenFlags};
+use crate::fs::{Errno, Follow, NodeId, OpenFlags};
 
 /// `oflags` of WASI 0.1.
 const CREATE: u32 = 1 << 0;
@@ -23,10 +23,7 @@ fn below(call: &mut Call<'_>, fd: u32, path: u32, length: u32) -> Result<(NodeId
     let node = call.host.descriptors.get(fd)?.node()?;
     let text = call.memory.text(path, length)?;
     call.host.charge(text.len());
-    match call.host.fs.node(node).kind {
-        NodeKind::Directory(_) => Ok((node, text)),
-        NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => Err(Errno::Notdir),
-    }
+    Ok((call.host.folder(node)?, text))
 }
 
 const fn follow(flags: u32) -> Follow {
@@ -55,7 +52,7 @@ pub(super) fn path_open(
     let granted = call.host.descriptors.get(fd)?.inheriting;
     let base = base & granted;
     let inheriting = inheriting & granted;
-    call.host.descriptors.check_room()?;
+    call.host.files.check_room()?;
     let writes =
         rights::FD_WRITE | rights::FD_ALLOCATE | rights::FD_FILESTAT_SET_SIZE | rights::FD_DATASYNC;
     let node = call.host.fs.open(
@@ -73,7 +70,8 @@ pub(super) fn path_open(
     let mut descriptor = Descriptor::new(Target::Node(node), base);
     descriptor.inheriting = inheriting;
     descriptor.flags = fd_flags;
-    match call.host.descriptors.insert(descriptor) {
+    let host = &mut *call.host;
+    match host.descriptors.insert(&mut host.files, descriptor) {
         Ok(number) => call.memory.write_u32(out, number),
         Err(errno) => {
             call.host.fs.close(node);
@@ -182,11 +180,8 @@ pub(super) fn path_symlink(
     length: u32,
 ) -> Result<(), Errno> {
     let target = call.memory.text(target, target_length)?;
-    if target.len() > 4096 {
-        return Err(Errno::Nametoolong);
-    }
     let (grant, text) = below(call, fd, path, length)?;
-    call.host.fs.symlink(&target, grant, &text)
+    call.host.symlink(&target, grant, &text)
 }
 
 pub(super) fn path_readlink(

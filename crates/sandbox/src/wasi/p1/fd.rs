@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
+use super::super::nodes::{ENTRY_CHARGE, MAX_TRANSFER, NewTime, Standard};
+use super::super::open_files::Listing;
 use super::Call;
-use super::descriptor::{Descriptor, FLAG_APPEND, FLAGS_KNOWN, Listing, Target, rights};
+use super::descriptor::{Descriptor, FLAG_APPEND, FLAGS_KNOWN, Target, rights};
 use super::memory::Vector;
-use crate::fs::{Content, Device, Errno, FileType, NewTimes, NodeId, NodeKind, Stat};
+use crate::fs::{Errno, FileType, NewTimes, NodeId, NodeKind, Stat};
 
-/// Most bytes moved by one call; a longer request is a short transfer.
-const MAX_TRANSFER: u32 = 16 << 20;
-/// Fuel for each name that a folder's reader receives.
-const ENTRY_CHARGE: usize = 50;
 /// Bytes of a `dirent`.
 const DIRENT: usize = 24;
 
@@ -43,14 +41,13 @@ pub(super) fn fd_allocate(
     }
     let size = call.host.fs.node(node).size();
     if end > size {
-        charge_bytes(call, end.saturating_sub(size));
-        call.host.fs.set_len(node, end)?;
+        call.host.resize(node, end)?;
     }
     Ok(())
 }
 
 pub(super) fn fd_close(call: &mut Call<'_>, fd: u32) -> Result<(), Errno> {
-    let descriptor = call.host.descriptors.remove(fd)?;
+    let descriptor = call.host.descriptors.remove(&mut call.host.files, fd)?;
     if let Target::Node(node) = descriptor.target {
         call.host.fs.close(node);
     }
@@ -143,9 +140,7 @@ pub(super) fn fd_filestat_set_size(call: &mut Call<'_>, fd: u32, size: u64) -> R
     let descriptor = call.host.descriptors.get(fd)?;
     descriptor.may(rights::FD_FILESTAT_SET_SIZE)?;
     let node = descriptor.node()?;
-    let before = call.host.fs.node(node).size();
-    charge_bytes(call, size.abs_diff(before));
-    call.host.fs.set_len(node, size)
+    call.host.resize(node, size)
 }
 
 /// The times that a call's flags ask for.
@@ -155,20 +150,18 @@ pub(super) fn new_times(
     modified: u64,
     flags: u32,
 ) -> Result<NewTimes, Errno> {
-    let now = call.host.clock.realtime();
     let pick = |value: u64, set: bool, set_now: bool| match (set, set_now) {
         (true, true) => Err(Errno::Inval),
-        (true, false) => Ok(Some(value)),
-        (false, true) => Ok(Some(now)),
-        (false, false) => Ok(None),
+        (true, false) => Ok(NewTime::At(value)),
+        (false, true) => Ok(NewTime::Now),
+        (false, false) => Ok(NewTime::Keep),
     };
     if flags > 15 {
         return Err(Errno::Inval);
     }
-    Ok(NewTimes {
-        accessed: pick(accessed, flags & 1 != 0, flags & 2 != 0)?,
-        modified: pick(modified, flags & 4 != 0, flags & 8 != 0)?,
-    })
+    let accessed = pick(accessed, flags & 1 != 0, flags & 2 != 0)?;
+    let modified = pick(modified, flags & 4 != 0, flags & 8 != 0)?;
+    Ok(call.host.new_times(accessed, modified))
 }
 
 pub(super) fn fd_filestat_set_times(
@@ -248,13 +241,7 @@ fn read_stdin(call: &mut Call<'_>, vectors: &[Vector]) -> Result<u32, Errno> {
     let mut done = 0_u32;
     for vector in vectors {
         let into = call.memory.bytes_mut(vector.pointer, vector.length)?;
-        let rest = call.host.stdin.get(call.host.stdin_at..).unwrap_or(&[]);
-        let count = rest.len().min(into.len());
-        if let (Some(to), Some(from)) = (into.get_mut(..count), rest.get(..count)) {
-            to.copy_from_slice(from);
-        }
-        call.host.stdin_at = call.host.stdin_at.saturating_add(count);
-        call.host.charge(count);
+        let count = call.host.read_stdin(into);
         done = done.saturating_add(u32::try_from(count).map_err(|_| Errno::Overflow)?);
     }
     Ok(done)
@@ -267,31 +254,14 @@ fn read_node(
     start: u64,
     vectors: &[Vector],
 ) -> Result<u32, Errno> {
-    let device = match &call.host.fs.node(node).kind {
-        NodeKind::Device(device) => Some(*device),
-        NodeKind::Directory(_) => return Err(Errno::Isdir),
-        NodeKind::File(_) | NodeKind::Symlink(_) => None,
-    };
+    if vectors.is_empty() {
+        call.host.read_node(node, start, &mut [])?;
+    }
     let mut done = 0_u32;
     for vector in vectors {
         let into = call.memory.bytes_mut(vector.pointer, vector.length)?;
-        let count = match device {
-            None => {
-                let at = start.saturating_add(u64::from(done));
-                call.host.fs.read_at(node, at, into)?
-            }
-            Some(Device::Null) => 0,
-            Some(Device::Zero) => {
-                into.fill(0);
-                into.len()
-            }
-            Some(Device::Random) => {
-                call.host.fill_random(into);
-                into.len()
-            }
-            Some(Device::Results) => return Err(Errno::Badf),
-        };
-        call.host.charge(count);
+        let at = start.saturating_add(u64::from(done));
+        let count = call.host.read_node(node, at, into)?;
         done = done.saturating_add(u32::try_from(count).map_err(|_| Errno::Overflow)?);
         if count < vector.length as usize {
             break;
@@ -333,21 +303,8 @@ pub(super) fn fd_write(
     let vectors = call.memory.vectors(vectors, count, MAX_TRANSFER)?;
     let done = match target {
         Target::Stdin => return Err(Errno::Badf),
-        Target::Stdout | Target::Stderr => {
-            let mut done = 0_u32;
-            for vector in &vectors {
-                let bytes = call.memory.bytes(vector.pointer, vector.length)?;
-                match target {
-                    Target::Stdout => call.host.stdout.write(bytes),
-                    Target::Stderr | Target::Stdin | Target::Node(_) => {
-                        call.host.stderr.write(bytes);
-                    }
-                }
-                call.host.charge(vector.length as usize);
-                done = done.saturating_add(vector.length);
-            }
-            done
-        }
+        Target::Stdout => print(call, Standard::Output, &vectors)?,
+        Target::Stderr => print(call, Standard::Error, &vectors)?,
         Target::Node(node) => {
             let at = if appends {
                 call.host.fs.node(node).size()
@@ -362,6 +319,16 @@ pub(super) fn fd_write(
     call.memory.write_u32(out, done)
 }
 
+fn print(call: &mut Call<'_>, to: Standard, vectors: &[Vector]) -> Result<u32, Errno> {
+    let mut done = 0_u32;
+    for vector in vectors {
+        let bytes = call.memory.bytes(vector.pointer, vector.length)?;
+        call.host.print(to, bytes);
+        done = done.saturating_add(vector.length);
+    }
+    Ok(done)
+}
+
 /// Writes the guest's buffers to a node. An error after some bytes were written is a
 /// short write; the next call meets it again.
 fn write_node(
@@ -370,34 +337,18 @@ fn write_node(
     start: u64,
     vectors: &[Vector],
 ) -> Result<u32, Errno> {
-    // The first write to a layer's file copies it, which costs as much as the file is long.
-    let (device, copied) = match &call.host.fs.node(node).kind {
-        NodeKind::Device(device) => (Some(*device), 0),
-        NodeKind::Directory(_) => return Err(Errno::Isdir),
-        NodeKind::File(Content::Owned(_)) | NodeKind::Symlink(_) => (None, 0),
-        NodeKind::File(content @ (Content::Shared(_) | Content::Mapped(_))) => {
-            (None, content.bytes().len())
-        }
-    };
-    call.host.charge(copied);
+    if vectors.is_empty() {
+        call.host.write_node(node, start, &[])?;
+    }
     let mut done = 0_u32;
     for vector in vectors {
         let bytes = call.memory.bytes(vector.pointer, vector.length)?;
-        match device {
-            None => {
-                let at = start.saturating_add(u64::from(done));
-                let gap = at.saturating_sub(call.host.fs.node(node).size());
-                call.host.charge(usize::try_from(gap).unwrap_or(usize::MAX));
-                match call.host.fs.write_at(node, at, bytes) {
-                    Ok(_) => {}
-                    Err(_) if done > 0 => break,
-                    Err(errno) => return Err(errno),
-                }
-            }
-            Some(Device::Null | Device::Zero | Device::Random) => {}
-            Some(Device::Results) => call.host.write_results(bytes),
+        let at = start.saturating_add(u64::from(done));
+        match call.host.write_node(node, at, bytes) {
+            Ok(()) => {}
+            Err(_) if done > 0 => break,
+            Err(errno) => return Err(errno),
         }
-        call.host.charge(bytes.len());
         done = done.saturating_add(vector.length);
     }
     Ok(done)
@@ -417,9 +368,10 @@ pub(super) fn fd_readdir(
     let listing: Listing = match &descriptor.listing {
         Some(listing) if cookie > 0 => Arc::clone(listing),
         Some(_) | None => {
-            let rows: Listing = call.host.fs.list(node)?.into();
-            call.host.charge(rows.len());
-            call.host.descriptors.keep_listing(fd, Arc::clone(&rows))?;
+            let rows = call.host.list(node)?;
+            let kept = Arc::clone(&rows);
+            let host = &mut *call.host;
+            host.descriptors.keep_listing(&mut host.files, fd, kept)?;
             rows
         }
     };
@@ -458,15 +410,7 @@ pub(super) fn fd_renumber(call: &mut Call<'_>, from: u32, to: u32) -> Result<(),
         return Ok(());
     }
     fd_close(call, to)?;
-    let moved: Descriptor = call.host.descriptors.remove(from)?;
-    call.host.descriptors.put(
-        to,
-        Descriptor {
-            listing: None,
-            ..moved
-        },
-    );
-    Ok(())
+    call.host.descriptors.renumber(from, to)
 }
 
 pub(super) fn fd_seek(
@@ -507,11 +451,6 @@ fn seekable(call: &Call<'_>, descriptor: &Descriptor) -> Result<NodeId, Errno> {
             NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => Ok(node),
         },
     }
-}
-
-fn charge_bytes(call: &mut Call<'_>, bytes: u64) {
-    call.host
-        .charge(usize::try_from(bytes).unwrap_or(usize::MAX));
 }
 
 pub(super) fn offset(pointer: u32, by: u32) -> Result<u32, Errno> {

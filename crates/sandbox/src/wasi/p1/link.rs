@@ -1,17 +1,14 @@
 //! From the engine's calling convention to ours.
 
-use wasmtime::{Caller, Extern, Linker, Trap};
+use wasmtime::{Caller, Extern, Linker};
 
-use super::host::{Host, Stop};
+use super::super::host::{Host, Stop};
+use super::super::meter::{begin, settle};
 use super::memory::GuestMemory;
 use super::{clock, fd, path, poll, process, random, socket};
 use crate::fs::Errno;
 
 const MODULE: &str = "wasi_snapshot_preview1";
-
-/// Fuel that every host call costs, before what it touches: about what crossing the
-/// border and a lookup cost in guest instructions.
-const BASE_CHARGE: u64 = 200;
 
 /// One host call under way.
 pub(crate) struct Call<'a> {
@@ -19,8 +16,7 @@ pub(crate) struct Call<'a> {
     pub(super) host: &'a mut Host,
 }
 
-/// Runs one host call: sets the clock, does the work, charges for it, and ends the guest
-/// where it has to end.
+/// Runs one host call on the guest's memory.
 fn enter(
     caller: &mut Caller<'_, Host>,
     work: impl FnOnce(&mut Call<'_>) -> Result<(), Errno>,
@@ -37,29 +33,12 @@ fn enter(
         },
     };
     let (bytes, host) = memory.data_and_store_mut(&mut *caller);
-    host.tick(fuel_left);
-    host.charge = BASE_CHARGE;
+    begin(host, fuel_left);
     let result = work(&mut Call {
         memory: GuestMemory(bytes),
         host,
     });
-    let charge = host.charge;
-    if let Some(stop) = host.stop.take() {
-        return Err(stop.into());
-    }
-    if let Some(hit) = host.overdue() {
-        return Err(Stop::Limit(hit).into());
-    }
-    match fuel_left.checked_sub(charge) {
-        Some(left) => {
-            let left = host.deal(left);
-            caller.set_fuel(left)?;
-        }
-        None => {
-            caller.set_fuel(0)?;
-            return Err(Trap::OutOfFuel.into());
-        }
-    }
+    settle(caller, fuel_left)?;
     Ok(match result {
         Ok(()) => 0,
         Err(errno) => errno.code(),

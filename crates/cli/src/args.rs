@@ -45,6 +45,8 @@ pub(crate) enum Command {
     /// Install language runtimes for suites, or list them.
     #[command(subcommand)]
     Runtime(RuntimeCommand),
+    /// Try on this machine that nothing gets out of the sandbox, and print what holds.
+    Doctor(DoctorArgs),
     /// Judge a small project with a bug, a wrong patch and a right one.
     Demo,
 }
@@ -267,6 +269,22 @@ pub(crate) struct PackRunArgs {
     pub(crate) params: Vec<String>,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity doctor
+  probity doctor --json
+
+Every denial is tried: by hostile guests, by killing and stopping workers, and by a process
+that is locked down as a worker is and asks the kernel for what machine code that broke out
+of the engine would ask for. Exits with 0 if everything that this machine can deny is
+denied, else with 1. What this kernel does not offer is listed.")]
+pub(crate) struct DoctorArgs {
     /// Answer in JSON.
     #[arg(long)]
     pub(crate) json: bool,

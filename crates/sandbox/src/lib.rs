@@ -5,6 +5,8 @@
 //! [`Budget`](probity_core::Budget), and whatever it does ends as a typed result.
 
 mod cancel;
+#[cfg(target_os = "linux")]
+pub mod doctor;
 pub mod engine;
 pub mod executor;
 pub mod fs;

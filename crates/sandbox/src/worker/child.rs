@@ -13,8 +13,9 @@ use rustix::process::{Pid, Resource, Rlimit};
 
 use super::frame::{Channel, FrameError, Patience};
 use super::lockdown;
+use super::lockdown::probe::{Outcome, Outside, Probe};
 use super::message::{Answer, Hello, MAX_HELLO, Order, PROTOCOL};
-use super::serve::ARGUMENT;
+use super::serve::{ARGUMENT, Duty};
 use crate::text::clean;
 
 /// How long a worker may take to begin. The machine may be busy.
@@ -47,6 +48,41 @@ impl WorkerCommand {
         Self {
             program: program.into(),
         }
+    }
+}
+
+impl WorkerCommand {
+    fn arguments(&self, duty: &Duty) -> Result<[String; 2], String> {
+        let duty = serde_json::to_string(duty).map_err(|error| error.to_string())?;
+        Ok([ARGUMENT.to_owned(), duty])
+    }
+
+    /// Lets a process lock itself down as `settings` say and try something forbidden.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub(crate) fn try_out(
+        &self,
+        settings: &lockdown::Settings,
+        probe: Probe,
+        outside: &Outside,
+    ) -> Result<Outcome, String> {
+        let failed = |error: std::io::Error| {
+            format!("`{}` cannot be started: {error}", self.program.display())
+        };
+        let duty = self.arguments(&Duty::Try(settings.clone(), probe))?;
+        let output = Command::new(&self.program)
+            .args(duty)
+            .env_clear()
+            .envs(outside.environment().map_err(failed)?)
+            .current_dir("/")
+            .stdin(Stdio::from(outside.file().map_err(failed)?))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .output()
+            .map_err(failed)?;
+        let answer = serde_json::from_slice(&output.stdout).ok();
+        Ok(probe.judge(answer, output.status))
     }
 }
 
@@ -152,9 +188,9 @@ impl Worker {
             None,
         )
         .map_err(|errno| format!("cannot make a socket: {errno}"))?;
-        let settings = serde_json::to_string(settings).map_err(|error| error.to_string())?;
+        let duty = command.arguments(&Duty::Work(settings.clone()))?;
         let mut process = Command::new(&command.program)
-            .args([ARGUMENT, &settings])
+            .args(duty)
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(theirs))

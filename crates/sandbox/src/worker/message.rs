@@ -4,7 +4,6 @@ use probity_core::budget::Budget;
 use serde::{Deserialize, Serialize};
 
 use super::lockdown;
-use super::lockdown::probe::{Attempt, Probe};
 use crate::engine::Kind;
 use crate::fs::{Access, Device};
 use crate::guest::{Entry, Run};
@@ -30,8 +29,6 @@ pub(super) enum Order {
     Run(Box<Job>),
     /// Compile a module. Beside it: the module, and the file to write the code to.
     Compile(Kind),
-    /// Try something forbidden.
-    Try(Probe),
 }
 
 /// A guest to run. Modules, images and files are named by the parent's numbers; those that
@@ -90,7 +87,6 @@ pub(super) enum Place {
 pub(super) enum Answer {
     Ran(Result<Box<Run>, String>),
     Compiled(Result<(), CompileFault>),
-    Tried(Attempt),
 }
 
 /// Why nothing was compiled.

@@ -317,7 +317,7 @@ impl Isolation for Process {
             Ok(Answer::Compiled(Err(CompileFault::Host(message)))) => {
                 Err(EngineError::Compiler(message))
             }
-            Ok(Answer::Ran(_) | Answer::Tried(_)) => Err(EngineError::Compiler(
+            Ok(Answer::Ran(_)) => Err(EngineError::Compiler(
                 "the worker process answered another question".to_owned(),
             )),
             Err(death) if death.signal() == Some(libc::SIGXCPU) => Ok(Err(too_long)),
@@ -375,7 +375,7 @@ impl Isolation for Process {
                 shared.retire(worker);
                 Err(RunError::Engine(message))
             }
-            Ok(Answer::Compiled(_) | Answer::Tried(_)) => {
+            Ok(Answer::Compiled(_)) => {
                 shared.retire(worker);
                 Err(RunError::Worker("answered another question".to_owned()))
             }

@@ -7,7 +7,10 @@ use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::frame::{Channel, FrameError, Patience};
+use super::lockdown::probe::Probe;
 use super::lockdown::{self, Role};
 use super::message::{Answer, CompileFault, Hello, Job, MAX_ORDER, Order, PROTOCOL, Place, What};
 use crate::cancel::Cancel;
@@ -46,17 +49,37 @@ pub fn serve_if_asked() -> Option<ExitCode> {
     if args.next()? != ARGUMENT {
         return None;
     }
-    let settings = args.next().and_then(|text| {
+    let duty = args.next().and_then(|text| {
         let text = text.into_string().ok()?;
-        serde_json::from_str::<lockdown::Settings>(&text).ok()
+        serde_json::from_str::<Duty>(&text).ok()
     });
-    Some(match settings {
-        Some(settings) => serve(&settings),
+    Some(match duty {
+        Some(Duty::Work(settings)) => serve(&settings),
+        Some(Duty::Try(settings, probe)) => attempt(&settings, probe),
         None => {
             complain("a worker is started by Probity itself, not by hand");
             ExitCode::from(CANNOT_BEGIN)
         }
     })
+}
+
+/// What a worker is started for; its second argument, as JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Duty {
+    /// To lock itself down and wait for orders.
+    Work(lockdown::Settings),
+    /// To lock itself down and try something forbidden.
+    Try(lockdown::Settings, Probe),
+}
+
+/// Tries something forbidden and writes to standard output how that went, if it still can.
+fn attempt(settings: &lockdown::Settings, probe: Probe) -> ExitCode {
+    let _ = lockdown::apply(settings);
+    let answer = serde_json::to_vec(&probe.attempt(settings)).unwrap_or_default();
+    match std::io::stdout().write_all(&answer) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(CANNOT_BEGIN),
+    }
 }
 
 /// Says why on standard error, which the parent reads when a worker ends.
@@ -112,7 +135,6 @@ fn work(settings: &lockdown::Settings, lockdown: lockdown::Report) -> Result<(),
             (Order::Compile(kind), Role::Compiler) => {
                 Answer::Compiled(compile(&engine, kind, files))
             }
-            (Order::Try(probe), _) => Answer::Tried(probe.attempt(settings)),
             (Order::Run(_) | Order::Compile(_), _) => {
                 return Err("the parent asked for what this worker is not there for".to_owned());
             }

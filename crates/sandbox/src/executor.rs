@@ -115,7 +115,7 @@ impl SpecExecutor {
         };
         let module = self
             .sandbox
-            .module(&bytes, budget, Trust::Untrusted)
+            .module_unless(&bytes, budget, Trust::Untrusted, &self.conditions.cancel)
             .map_err(|error| Unusable::Host {
                 message: error.to_string(),
                 hint: None,

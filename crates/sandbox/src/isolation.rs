@@ -6,6 +6,7 @@ use std::thread;
 
 use probity_core::budget::Budget;
 
+use crate::cancel::Cancel;
 use crate::engine::{Code, Engine, EngineError, Kind, Module, ModuleError, STACK, is_of_kernel};
 use crate::guest::{Invocation, Run, RunError};
 use crate::text::clean;
@@ -29,7 +30,8 @@ pub(crate) enum CompiledCode {
 /// Runs guests and compiles their modules. What a guest or a module does ends as a typed
 /// result; an error means that the host failed.
 pub trait Isolation: Send + Sync {
-    /// Compiles a module that the pre-scan let pass.
+    /// Compiles a module that the pre-scan let pass. Only a process of its own can be
+    /// cancelled while it does.
     ///
     /// # Errors
     /// The outer error is the host's, the inner one the module's.
@@ -38,6 +40,7 @@ pub trait Isolation: Send + Sync {
         bytes: &[u8],
         kind: Kind,
         budget: &Budget,
+        cancel: &Cancel,
     ) -> Result<Result<Compiled, ModuleError>, EngineError>;
 
     /// Runs a guest to its end.
@@ -73,6 +76,7 @@ impl Isolation for InProcess {
         bytes: &[u8],
         kind: Kind,
         _budget: &Budget,
+        _cancel: &Cancel,
     ) -> Result<Result<Compiled, ModuleError>, EngineError> {
         match self.engine.compile(bytes, kind) {
             Ok(code) => Ok(Ok(Compiled(CompiledCode::Here(code)))),

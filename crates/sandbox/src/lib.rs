@@ -17,6 +17,7 @@ pub mod output;
 pub mod pack;
 pub mod runtime;
 mod sandbox;
+pub mod service;
 pub mod suite;
 mod text;
 mod wasi;

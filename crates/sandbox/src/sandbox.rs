@@ -6,6 +6,7 @@ use std::sync::Arc;
 use probity_core::Digest;
 use probity_core::budget::{Budget, Limit, LimitHit};
 
+use crate::cancel::Cancel;
 use crate::engine::{
     Code, CodeCache, EngineError, Kind, Module, ModuleError, ModuleLimits, compatibility, scan,
 };
@@ -82,6 +83,20 @@ impl Sandbox {
         budget: &Budget,
         trust: Trust,
     ) -> Result<Result<Module, ModuleError>, EngineError> {
+        self.module_unless(bytes, budget, trust, &Cancel::default())
+    }
+
+    /// The same, unless `cancel` ends it.
+    ///
+    /// # Errors
+    /// As [`module`](Self::module), and when it was cancelled.
+    pub fn module_unless(
+        &self,
+        bytes: &[u8],
+        budget: &Budget,
+        trust: Trust,
+        cancel: &Cancel,
+    ) -> Result<Result<Module, ModuleError>, EngineError> {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let cap = budget.module_size.0;
         if size > cap {
@@ -100,7 +115,7 @@ impl Sandbox {
         if let Some(module) = self.find(digest, kind) {
             return Ok(Ok(module));
         }
-        let compiled = match self.inner.isolation.compile(bytes, kind, budget)? {
+        let compiled = match self.inner.isolation.compile(bytes, kind, budget, cancel)? {
             Ok(compiled) => compiled,
             Err(refused) => return Ok(Err(refused)),
         };

@@ -40,6 +40,9 @@ pub enum EngineError {
     /// The cache of compiled code cannot be used.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// The embedder ended it.
+    #[error("cancelled")]
+    Cancelled,
     /// No compiler process could be run.
     #[error("cannot compile in a process of its own: {0}")]
     Compiler(String),

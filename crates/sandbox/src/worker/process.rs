@@ -266,6 +266,7 @@ impl Isolation for Process {
         bytes: &[u8],
         kind: Kind,
         budget: &Budget,
+        cancel: &Cancel,
     ) -> Result<Result<Compiled, ModuleError>, EngineError> {
         let host = |error: std::io::Error| EngineError::Compiler(error.to_string());
         let module = sealed_memory(c"probity-module", |out| out.write_all(bytes)).map_err(host)?;
@@ -287,7 +288,7 @@ impl Isolation for Process {
             .saturating_add(self.shared.settings.grace);
         let patience = Patience {
             deadline: Instant::now().checked_add(fuse),
-            cancel: None,
+            cancel: Some(cancel),
         };
         let started = Instant::now();
         let limit = |limit, cap| {
@@ -321,6 +322,7 @@ impl Isolation for Process {
                 "the worker process answered another question".to_owned(),
             )),
             Err(death) if death.signal() == Some(libc::SIGXCPU) => Ok(Err(too_long)),
+            Err(death) if death.cancelled => Err(EngineError::Cancelled),
             Err(death) if death.is_late() => Ok(Err(too_long)),
             Err(death) if death.is_out_of_memory() => Ok(Err(too_much)),
             Err(death) => Ok(Err(ModuleError::Compiler(death.to_string()))),

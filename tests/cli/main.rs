@@ -17,6 +17,8 @@ mod apply;
 #[cfg(unix)]
 mod cases;
 mod init;
+#[cfg(target_os = "linux")]
+mod orphans;
 mod pack;
 mod project;
 mod request;

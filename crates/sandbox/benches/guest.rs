@@ -1,4 +1,5 @@
-//! Small guests: the start of an instance, and a whole check of a pack.
+//! Small guests, in this process and in a warm worker: the start of an instance, and a whole
+//! check of a pack.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark has nobody to report to")]
 
@@ -12,33 +13,39 @@ use probity_core::{Budget, Repo, RepoPath};
 use probity_sandbox::fs::Mounts;
 use probity_sandbox::{Conditions, Ending, Invocation, Sandbox, Trust, pack};
 
-fn guests(c: &mut Criterion) {
-    let sandbox = Sandbox::in_process(None).unwrap();
-    let budget = Budget::check();
-    let module = |bytes: &[u8]| {
-        let module = sandbox.module(bytes, &budget, Trust::Untrusted);
-        module.unwrap().unwrap()
-    };
-    let nothing =
-        wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#);
-    let nothing = module(&nothing.unwrap());
-    c.bench_function("a guest that does nothing", |b| {
-        b.iter(|| {
-            let budget = Budget::check();
-            let args = vec!["nothing".to_owned()];
-            let invocation = Invocation::command(args, Mounts::default(), budget);
-            let run = sandbox.run(invocation, &nothing).unwrap();
-            assert_eq!(run.ending, Ending::Exited(0));
-            black_box(run.fuel)
-        });
-    });
+/// The sandboxes to compare, by name.
+fn sandboxes() -> Vec<(&'static str, Sandbox)> {
+    vec![
+        ("in process", Sandbox::in_process(None).unwrap()),
+        #[cfg(target_os = "linux")]
+        ("in a worker", {
+            use probity_sandbox::worker::{PoolSettings, Process, WorkerCommand};
+            let command = WorkerCommand::program(env!("CARGO_BIN_EXE_probity-worker"));
+            Sandbox::new(
+                Process::new(command, PoolSettings::default()).unwrap(),
+                None,
+            )
+            .unwrap()
+        }),
+    ]
+}
 
+fn tree() -> Repo {
     let mut repo = Repo::new();
     for index in 0..20 {
         let path: RepoPath = format!("src/f{index}.txt").parse().unwrap();
         repo.insert(&path, File::regular(*b"some text\nand more\n"))
             .unwrap();
     }
+    repo
+}
+
+fn guests(c: &mut Criterion) {
+    let budget = Budget::check();
+    let nothing =
+        wat::parse_str(r#"(module (memory (export "memory") 1) (func (export "_start")))"#)
+            .unwrap();
+    let repo = tree();
     let wanted = PackCheck {
         pack: PackRef::BuiltIn("text".to_owned()),
         check: "final-newline".to_owned(),
@@ -46,15 +53,39 @@ fn guests(c: &mut Criterion) {
     };
     let conditions = Conditions::default();
     let check = Check::new("final-newline", CheckKind::Pack(wanted.clone()));
-    let text = pack::built_in("text").unwrap();
-    let text = module(text.module);
-    c.bench_function("a pack check over 20 files", |b| {
-        b.iter(|| {
-            let report = pack::run_check(&sandbox, &text, &check, &wanted, &repo, &conditions);
-            assert_eq!(report.outcome, Outcome::Pass);
-            black_box(report.fuel)
+    for (name, sandbox) in sandboxes() {
+        let module = |bytes: &[u8]| {
+            let module = sandbox.module(bytes, &budget, Trust::Untrusted);
+            module.unwrap().unwrap()
+        };
+        let nothing = module(&nothing);
+        c.bench_function(&format!("a guest that does nothing, {name}"), |b| {
+            b.iter(|| {
+                let args = vec!["nothing".to_owned()];
+                let invocation = Invocation::command(args, Mounts::default(), budget);
+                let run = sandbox.run(invocation, &nothing).unwrap();
+                assert_eq!(run.ending, Ending::Exited(0));
+                black_box(run.fuel)
+            });
         });
-    });
+        let text = module(pack::built_in("text").unwrap().module);
+        c.bench_function(&format!("a pack check over 20 files, {name}"), |b| {
+            b.iter(|| {
+                let report = pack::run_check(&sandbox, &text, &check, &wanted, &repo, &conditions);
+                assert_eq!(report.outcome, Outcome::Pass);
+                black_box(report.fuel)
+            });
+        });
+        // Each patch is another tree, so a worker has to be given a new image.
+        c.bench_function(&format!("the same, another tree each time, {name}"), |b| {
+            b.iter(|| {
+                let repo = tree();
+                let report = pack::run_check(&sandbox, &text, &check, &wanted, &repo, &conditions);
+                assert_eq!(report.outcome, Outcome::Pass);
+                black_box(report.fuel)
+            });
+        });
+    }
 }
 
 criterion_group!(benches, guests);

@@ -2,6 +2,8 @@
 //! [`worker`](crate::worker).
 
 use std::fs::File;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use probity_core::budget::Budget;
@@ -56,6 +58,39 @@ pub trait Isolation: Send + Sync {
 /// a defect of this process, and compiling is bounded by the pre-scan only.
 pub struct InProcess {
     engine: Engine,
+    /// Threads that wait for a guest. Starting one takes longer than many guests do.
+    idle: Mutex<Vec<GuestThread>>,
+}
+
+/// A thread whose stack holds a guest's. It ends when this is dropped.
+struct GuestThread {
+    guests: SyncSender<Box<dyn FnOnce() + Send>>,
+}
+
+impl GuestThread {
+    fn start() -> Result<Self, RunError> {
+        let (guests, inbox) = sync_channel::<Box<dyn FnOnce() + Send>>(1);
+        thread::Builder::new()
+            .name("probity-guest".to_owned())
+            .stack_size(THREAD_STACK)
+            .spawn(move || {
+                for guest in inbox {
+                    guest();
+                }
+            })
+            .map_err(RunError::Thread)?;
+        Ok(Self { guests })
+    }
+
+    /// Runs `guest` on the thread and waits for it. A panic ends the thread.
+    fn run<T: Send + 'static>(&self, guest: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let (send, receive) = sync_channel(1);
+        let work = move || {
+            let _ = send.send(guest());
+        };
+        self.guests.send(Box::new(work)).ok()?;
+        receive.recv().ok()
+    }
 }
 
 impl InProcess {
@@ -66,7 +101,12 @@ impl InProcess {
     pub fn new() -> Result<Self, EngineError> {
         Ok(Self {
             engine: Engine::new()?,
+            idle: Mutex::default(),
         })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<GuestThread>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,15 +126,17 @@ impl Isolation for InProcess {
     }
 
     fn run(&self, invocation: Invocation, module: &Module) -> Result<Run, RunError> {
-        let code = module.code(&self.engine).map_err(RunError::load)?;
-        thread::scope(|scope| {
-            thread::Builder::new()
-                .name("probity-guest".to_owned())
-                .stack_size(THREAD_STACK)
-                .spawn_scoped(scope, || invocation.run_here(&self.engine, code))
-                .map_err(RunError::Thread)?
-                .join()
-                .map_err(|_| RunError::Panicked)?
-        })
+        let code = module.code(&self.engine).map_err(RunError::load)?.clone();
+        let waiting = self.idle().pop();
+        let thread = match waiting {
+            Some(thread) => thread,
+            None => GuestThread::start()?,
+        };
+        let engine = self.engine.clone();
+        let run = thread
+            .run(move || invocation.run_here(&engine, &code))
+            .ok_or(RunError::Panicked)?;
+        self.idle().push(thread);
+        run
     }
 }

@@ -122,7 +122,7 @@ fn kills_at_random_moments_cost_only_what_they_hit() {
     });
     let (good, lost) = (good.into_inner(), lost.into_inner());
     assert!(lost <= KILLS, "{lost} lost by {KILLS} kills");
-    assert!(lost > 0 && good > KILLS, "{good} good, {lost} lost");
+    assert!(lost > 0 && good > 0, "{good} good, {lost} lost");
     drop(sandbox);
     let deadline = Instant::now() + Duration::from_secs(10);
     while !children().is_empty() {

@@ -206,7 +206,8 @@ fn trip(sandbox: &Sandbox, compiles: Compiles, limit: Limit) -> Option<(LimitHit
             (met(&reported(sandbox, shallow, start), limit), b.inodes)
         }
         Limit::OpenFiles => {
-            let start = "(drop (call $open (i32.const 4) (i32.const 8) (i32.const 7) (i32.const 1)))
+            let start =
+                "(drop (call $open (i32.const 4) (i32.const 8) (i32.const 7) (i32.const 1)))
                 (loop $l (br_if $l (i32.gt_s
                     (call $open (i32.const 4) (i32.const 8) (i32.const 7) (i32.const 0))
                     (i32.const 0))))";
@@ -265,7 +266,10 @@ fn every_limit_trips(sandbox: &Sandbox, compiles: Compiles) {
         assert!(hit.used >= hit.cap, "{hit:?}");
         // The line that people see has all three.
         let line = hit.to_string();
-        assert!(line.starts_with(limit.name()) && line.contains(" of "), "{line}");
+        assert!(
+            line.starts_with(limit.name()) && line.contains(" of "),
+            "{line}"
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{Channel, FrameError, Patience};
 use super::lockdown::probe::Probe;
-use super::lockdown::{self, Role};
+use super::lockdown::{self, Layer, Role, State};
 use super::message::{Answer, CompileFault, Hello, Job, MAX_ORDER, Order, PROTOCOL, Place, What};
 use crate::cancel::Cancel;
 use crate::engine::{Code, Engine, Kind, is_of_kernel};
@@ -89,6 +89,10 @@ fn complain(what: &str) {
 
 fn serve(settings: &lockdown::Settings) -> ExitCode {
     let report = lockdown::apply(settings);
+    if let State::Failed { why } = report.state(Layer::ParentDeath) {
+        complain(&format!("the parent is gone: {why}"));
+        return ExitCode::from(CANNOT_BEGIN);
+    }
     let settings = settings.clone();
     // All work happens on one thread whose stack holds a guest's.
     let worker = std::thread::Builder::new()

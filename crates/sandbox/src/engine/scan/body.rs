@@ -14,8 +14,8 @@ use super::shape::Shape;
 use super::support::{SUPPORTED, refused};
 use super::walk::Tally;
 
-/// Work of a function beyond that of its instructions.
-const FUNCTION: u64 = 64;
+/// Work of a function, or of a trampoline to one, beyond that of its instructions.
+pub(super) const FUNCTION: u64 = 64;
 
 /// Allocations that are kept from one body to the next.
 #[derive(Default)]
@@ -32,6 +32,8 @@ struct Body<'t, 'l> {
     locals: u64,
     blocks: u64,
     live: u64,
+    loops: u64,
+    pads: u64,
     targets: u64,
     operands: u64,
     /// Active catch clauses, one entry per open block.
@@ -44,6 +46,7 @@ pub(super) fn body(
     scratch: &mut Scratch,
     function: FuncToValidate<ValidatorResources>,
     body: &FunctionBody<'_>,
+    bytes: &[u8],
 ) -> Result<(), ScanError> {
     let range = body.range();
     let size = (range.end as u64).saturating_sub(range.start as u64);
@@ -94,16 +97,21 @@ pub(super) fn body(
         locals,
         blocks: 0,
         live: 0,
+        loops: 0,
+        pads: 0,
         targets: 0,
         operands: 0,
         catches,
     };
     while !operators.eof() {
         let (operator, offset) = operators.read_with_offset().map_err(|e| refused(&e))?;
-        body.charge(&operator, &validator, offset)?;
+        let opcode = bytes.get(offset).copied().unwrap_or_default();
+        body.charge(&operator, opcode, &validator, offset)?;
         validator.op(offset, &operator).map_err(|e| refused(&e))?;
     }
     operators.finish().map_err(|e| refused(&e))?;
+    let work = body.shape_work();
+    body.tally.add(Shape::Work, work, place)?;
     scratch.catches = body.catches;
     scratch.reader = operators.into_allocations();
     scratch.validator = validator.into_allocations();
@@ -115,6 +123,7 @@ impl Body<'_, '_> {
     fn charge(
         &mut self,
         operator: &Operator<'_>,
+        opcode: u8,
         validator: &FuncValidator<ValidatorResources>,
         offset: usize,
     ) -> Result<(), ScanError> {
@@ -122,7 +131,7 @@ impl Body<'_, '_> {
             function: Some(self.function),
             offset,
         };
-        let mut work = weight(operator);
+        let mut work = weight(operator, opcode, validator);
         let mut moved = 0;
         match operator {
             Operator::Block { blockty } | Operator::If { blockty } => {
@@ -132,6 +141,9 @@ impl Body<'_, '_> {
             Operator::Loop { blockty } => {
                 moved = arity(validator, *blockty);
                 work = work.saturating_add(moved);
+                // Every local may need a value of its own at the head of a loop.
+                self.loops = self.loops.saturating_add(self.locals);
+                self.tally.most(Shape::LoopValues, self.loops, place)?;
                 self.open(0, validator, place)?;
             }
             Operator::TryTable { try_table } => {
@@ -179,23 +191,23 @@ impl Body<'_, '_> {
                 moved = validator
                     .type_index_of_function(*function_index)
                     .map_or(0, |ty| arity(validator, BlockType::FuncType(ty)));
-                work = work.saturating_add(self.landing_pads());
+                self.land(place)?;
             }
             Operator::CallIndirect { type_index, .. } | Operator::CallRef { type_index } => {
                 moved = arity(validator, BlockType::FuncType(*type_index));
-                work = work.saturating_add(self.landing_pads());
+                self.land(place)?;
             }
             Operator::Throw { tag_index } => {
                 moved = validator
                     .tag_type_arity(*tag_index)
                     .map_or(0, |(values, _)| u64::from(values));
-                work = work.saturating_add(self.landing_pads());
+                self.land(place)?;
             }
             _ => {}
         }
         self.operands = self.operands.saturating_add(moved);
         self.tally.most(Shape::Operands, self.operands, place)?;
-        let work = work.saturating_add(moved);
+        let work = work.saturating_add(moved.saturating_mul(3));
         self.tally.add(Shape::Work, work, place)
     }
 
@@ -206,7 +218,7 @@ impl Body<'_, '_> {
         validator: &FuncValidator<ValidatorResources>,
         place: Place,
     ) -> Result<(), ScanError> {
-        let clauses = self.landing_pads().saturating_add(clauses);
+        let clauses = self.active().saturating_add(clauses);
         self.tally.most(Shape::Catches, clauses, place)?;
         self.catches.push(clauses);
         let depth = u64::from(validator.control_stack_height());
@@ -245,8 +257,25 @@ impl Body<'_, '_> {
         Ok(moved)
     }
 
+    /// The work that comes from the shape of the whole body: where the compiler is not linear.
+    fn shape_work(&self) -> u64 {
+        let blocks = self.blocks.saturating_mul(self.blocks) / 128;
+        let live = self.live / 16;
+        let loops = self.loops.saturating_mul(16 + self.locals / 256);
+        let pads = self.pads.saturating_mul(self.pads) / 1024;
+        [blocks, live, loops, self.pads, pads]
+            .into_iter()
+            .fold(0, u64::saturating_add)
+    }
+
+    /// A call or throw: every active clause gets an edge from here.
+    fn land(&mut self, place: Place) -> Result<(), ScanError> {
+        self.pads = self.pads.saturating_add(self.active());
+        self.tally.most(Shape::LandingPads, self.pads, place)
+    }
+
     /// Catch clauses that are active here.
-    fn landing_pads(&self) -> u64 {
+    fn active(&self) -> u64 {
         self.catches.last().copied().unwrap_or(0)
     }
 }
@@ -271,9 +300,55 @@ fn target(validator: &FuncValidator<ValidatorResources>, label: u32) -> u64 {
     })
 }
 
-/// The compile work of an instruction by itself.
-fn weight(operator: &Operator<'_>) -> u64 {
+/// The compile work of an instruction by itself, from its opcode: measured with every
+/// check that the engine adds (fuel, interruption, canonical NaNs, bounds, barriers).
+fn weight(
+    operator: &Operator<'_>,
+    opcode: u8,
+    validator: &FuncValidator<ValidatorResources>,
+) -> u64 {
     match operator {
-        _ => 1,
+        Operator::TableInit { .. } => 170,
+        Operator::TableCopy { .. } | Operator::TableGrow { .. } | Operator::TableFill { .. } => 250,
+        Operator::MemoryCopy { .. } | Operator::MemoryFill { .. } | Operator::MemoryInit { .. } => {
+            60
+        }
+        Operator::DataDrop { .. } | Operator::ElemDrop { .. } => 30,
+        Operator::GlobalGet { global_index } | Operator::GlobalSet { global_index } => {
+            let global = validator.resources().global_at(*global_index);
+            if global
+                .is_some_and(|global| matches!(global.content_type, wasmparser::ValType::Ref(_)))
+            {
+                80
+            } else {
+                1
+            }
+        }
+        _ => match opcode {
+            // loop, if, throw and throw_ref
+            0x03 => 40,
+            0x04 => 15,
+            0x08 | 0x0a => 90,
+            // br_if, br_table, try_table
+            0x0d | 0x0e | 0x1f => 10,
+            // call, call_indirect
+            0x10 => 8,
+            0x11 => 45,
+            // table.get, table.set, memory.grow
+            0x25 | 0x26 => 100,
+            0x40 => 60,
+            // loads and stores
+            0x28..=0x3e => 3,
+            // division and remainder; rotation
+            0x6d..=0x70 | 0x7f..=0x82 => 3,
+            0x77 | 0x78 | 0x89 | 0x8a => 25,
+            // floats: rounding, then the rest, whose NaNs are made canonical
+            0x8d..=0x90 | 0x9b..=0x9e => 12,
+            0x8b..=0xa6 => 6,
+            // conversions; ref.func; the prefixes of saturating ones and of vectors
+            0xa7..=0xbf | 0xd2 | 0xfc => 6,
+            0xfd => 8,
+            _ => 1,
+        },
     }
 }

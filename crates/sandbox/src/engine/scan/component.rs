@@ -4,6 +4,10 @@
 //! lays all of it out flat. The cost of each component is therefore carried along with its
 //! index and added at each instantiation. That is exact because components themselves are
 //! never passed around: importing one, or taking one from an instance, is refused.
+//!
+//! Nested components may pass functions through but not convert any. Calls between two
+//! components need code that reaches two memories, and the engine, which offers a module
+//! one memory only, cannot make it: it panics.
 
 use std::collections::HashMap;
 
@@ -169,6 +173,17 @@ impl Components {
             .saturating_sub(u32::try_from(lifted).unwrap_or(u32::MAX));
         for item in section.clone().into_iter_with_offsets() {
             let (offset, function) = item.map_err(|e| refused(&e))?;
+            let converts = matches!(
+                function,
+                CanonicalFunction::Lift { .. } | CanonicalFunction::Lower { .. }
+            );
+            if converts && self.open.len() > 1 {
+                return Err(ScanError::Unsupported {
+                    what: "a component composed of components with code of their own",
+                    hint: "ship one component, or link its parts as core modules",
+                    offset,
+                });
+            }
             let index = match function {
                 CanonicalFunction::Lift { .. } => {
                     next = next.saturating_add(1);

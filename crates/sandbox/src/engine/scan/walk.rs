@@ -161,7 +161,7 @@ impl Walk<'_, '_, '_> {
                     outer.push(std::mem::replace(&mut parser, inner));
                 }
                 ValidPayload::Func(function, body) => {
-                    body::body(self.tally, &mut self.scratch, function, &body)?;
+                    body::body(self.tally, &mut self.scratch, function, &body, bytes)?;
                 }
                 ValidPayload::End(_) => {
                     if self.open.pop() == Some(Encoding::Component) {
@@ -207,6 +207,7 @@ impl Walk<'_, '_, '_> {
             }),
             Payload::ExportSection(section) => {
                 self.count(Shape::Exports, section)?;
+                self.trampolines(section)?;
                 each(section, |offset, export| self.name(export.name, offset))
             }
             Payload::ElementSection(section) => {
@@ -237,6 +238,7 @@ impl Walk<'_, '_, '_> {
 
     fn types(&mut self, section: &SectionLimited<'_, RecGroup>) -> Result<(), ScanError> {
         self.count(Shape::Types, section)?;
+        self.trampolines(section)?;
         let mut groups = section.clone().into_iter();
         loop {
             let offset = groups.original_position();
@@ -279,9 +281,13 @@ impl Walk<'_, '_, '_> {
             self.initializer(offset_expr, offset)?;
         }
         match element.items {
-            ElementItems::Functions(items) => self.count(Shape::ElementEntries, &items),
+            ElementItems::Functions(items) => {
+                self.count(Shape::ElementEntries, &items)?;
+                self.trampolines(&items)
+            }
             ElementItems::Expressions(_, items) => {
                 self.count(Shape::ElementEntries, &items)?;
+                self.trampolines(&items)?;
                 each(&items, |offset, expr| self.initializer(&expr, offset))
             }
         }
@@ -333,6 +339,14 @@ impl Walk<'_, '_, '_> {
     fn name(&mut self, name: &str, offset: usize) -> Result<(), ScanError> {
         self.tally
             .most(Shape::NameSize, name.len() as u64, Place::at(offset))
+    }
+
+    /// Charges the code that the engine adds for each item of a section: an entry for each
+    /// function that the host may call, a caller for each type.
+    fn trampolines<T>(&mut self, section: &SectionLimited<'_, T>) -> Result<(), ScanError> {
+        let work = u64::from(section.count()).saturating_mul(body::FUNCTION);
+        let place = Place::at(section.range().start);
+        self.tally.add(Shape::Work, work, place)
     }
 
     /// Adds the declared number of items of a section to a sum.

@@ -59,7 +59,7 @@ fn restrict(
     let abi = match status.landlock {
         LandlockStatus::NotImplemented => {
             return State::NotOffered {
-                why: "this kernel was built without landlock".to_owned(),
+                why: "this kernel does not have landlock".to_owned(),
             };
         }
         LandlockStatus::NotEnabled => {

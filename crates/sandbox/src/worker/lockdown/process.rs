@@ -1,6 +1,7 @@
 //! What concerns the process as a whole: its session, parent, descriptors and rights.
 
 use std::fs;
+use std::io::Write as _;
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -68,7 +69,10 @@ pub(super) fn die_with_parent(parent: Option<u32>) -> State {
 
 pub(super) fn first_to_go() -> State {
     const SCORE: &str = "1000";
-    match fs::write("/proc/self/oom_score_adj", SCORE) {
+    let file = fs::File::options()
+        .write(true)
+        .open("/proc/self/oom_score_adj");
+    match file.and_then(|mut file| file.write_all(SCORE.as_bytes())) {
         Ok(()) => active(SCORE),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::NotOffered {
             why: "there is no /proc".to_owned(),

@@ -100,6 +100,19 @@ impl Layer {
         }
     }
 
+    /// Whether it holds for the calling thread and those that it starts, but not for
+    /// threads that were there before.
+    pub(super) const fn binds_one_thread(self) -> bool {
+        matches!(
+            self,
+            Self::NoNewPrivileges
+                | Self::LandlockFiles
+                | Self::LandlockNetwork
+                | Self::LandlockScope
+                | Self::Capabilities
+        )
+    }
+
     /// What the layer stops, in one sentence.
     #[must_use]
     pub const fn stops(self) -> &'static str {

@@ -41,7 +41,7 @@ mod filters {
 
     use seccompiler::{
         BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
-        SeccompFilter, SeccompRule, TargetArch, apply_filter,
+        SeccompFilter, SeccompRule, TargetArch, apply_filter_all_threads,
     };
 
     use crate::worker::lockdown::settings::Role;
@@ -68,7 +68,7 @@ mod filters {
         ];
         stat_trap::install().map_err(Error::Seccomp)?;
         for each in &programs {
-            apply_filter(each)?;
+            apply_filter_all_threads(each)?;
         }
         Ok(programs.iter().map(Vec::len).sum())
     }

@@ -71,26 +71,39 @@ impl Settings {
 
 /// Locks this process down for good and says what is in force.
 ///
-/// To be called first thing in a worker: before a second thread exists (most layers bind
-/// the calling thread and those it starts later), before anything of a guest is read, and
-/// while only descriptors 0, 1 and 2 are in use (all others are closed).
+/// To be called first thing in a worker: before a second thread exists (some layers bind
+/// the calling thread and those it starts later only; they are reported as failed where
+/// there are others), before anything of a guest is read, and while only descriptors 0, 1
+/// and 2 are in use (all others are closed).
 ///
 /// What this kernel does not offer is reported, not fatal: whether that is good enough is
 /// the caller's to decide. A worker whose [`Layer::ParentDeath`] failed should end itself,
 /// since its parent is gone.
 #[must_use]
 pub fn apply(settings: &Settings) -> Report {
+    let others = other_threads();
     let layers = Layer::ALL.into_iter().map(|layer| {
         let state = if settings.layers.contains(&layer) {
             set_up(layer, settings)
         } else {
             State::Off
         };
+        let state = match state {
+            State::Active { .. } if others && layer.binds_one_thread() => State::Failed {
+                why: "other threads were running already".to_owned(),
+            },
+            state => state,
+        };
         (layer, state)
     });
     Report {
         layers: layers.collect(),
     }
+}
+
+/// Whether there are threads besides this one, as far as the kernel tells.
+fn other_threads() -> bool {
+    std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1)
 }
 
 #[cfg(target_os = "linux")]

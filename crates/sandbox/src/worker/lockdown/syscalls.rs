@@ -301,6 +301,7 @@ pub(super) fn fatal(this: u32) -> Vec<Call> {
         libc::SYS_openat2,
         libc::SYS_open_by_handle_at,
         libc::SYS_unlinkat,
+        libc::SYS_renameat,
         libc::SYS_renameat2,
         libc::SYS_mkdirat,
         libc::SYS_linkat,
@@ -406,8 +407,6 @@ pub(super) fn fatal(this: u32) -> Vec<Call> {
         libc::SYS_modify_ldt,
         libc::SYS_kexec_file_load,
     ]));
-    // `renameat` is in the tables of both, but gone from newer processors' tables.
-    calls.push((libc::SYS_renameat, vec![]));
     #[cfg(target_arch = "x86_64")]
     calls.push((libc::SYS_open, opening_to_write(1)));
     calls.extend([
@@ -443,7 +442,8 @@ pub(super) fn fatal(this: u32) -> Vec<Call> {
 
 /// Opening for anything but reading what is there.
 fn opening_to_write(flags: u8) -> Vec<Vec<Arg>> {
-    const MODE: u32 = bits(libc::O_ACCMODE);
+    // Not `O_ACCMODE`, to which some C libraries add a bit.
+    const MODE: u32 = 3;
     let set = |flag: u32| vec![Arg::Bits(flags, flag, flag)];
     vec![
         vec![Arg::Bits(flags, MODE, bits(libc::O_WRONLY))],

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use probity_core::Digest;
 use probity_core::budget::{Limit, LimitHit};
+use wasmparser::{Validator, WasmFeatures};
 use wasmtime::{Config, Linker, component};
 
 use crate::wasi::{self, Host};
@@ -208,6 +209,9 @@ impl Engine {
         if let Some(module) = self.cached(digest) {
             return Ok(Ok(module));
         }
+        if let Err(message) = one_memory_each(bytes) {
+            return Ok(Err(ModuleError::Invalid(message)));
+        }
         let code = match abi {
             Abi::Core => wasmtime::Module::from_binary(self.raw(), bytes).map(Code::Core),
             Abi::Component => {
@@ -306,7 +310,9 @@ fn config() -> Config {
         .async_stack_size(STACK)
         .wasm_exceptions(true)
         .wasm_memory64(false)
-        .wasm_multi_memory(false)
+        // For the engine's own adapters between components, which it cannot make without;
+        // `one_memory_each` refuses it in what guests bring.
+        .wasm_multi_memory(true)
         .wasm_relaxed_simd(false)
         .wasm_gc(false)
         .wasm_tail_call(false)
@@ -314,6 +320,16 @@ fn config() -> Config {
         .wasm_wide_arithmetic(false)
         .cranelift_nan_canonicalization(true);
     config
+}
+
+/// Refuses modules, also those inside a component, with more than one memory. The engine
+/// judges everything else.
+fn one_memory_each(bytes: &[u8]) -> Result<(), String> {
+    let features = WasmFeatures::all().difference(WasmFeatures::MULTI_MEMORY);
+    Validator::new_with_features(features)
+        .validate_all(bytes)
+        .map(|_| ())
+        .map_err(|error| clean(&error.to_string()))
 }
 
 /// Advances the epoch while the engine lives, so that every guest meets its deadline.

@@ -16,7 +16,7 @@ use wit_parser::{LiftLowerAbi, ManglingAndAbi, Resolve, WorldId};
 
 /// Which of our adapters a guest goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Adapter {
+pub(crate) enum Adapter {
     /// WASI 0.1, as a core module.
     Core,
     /// WASI 0.2, as a component.
@@ -24,10 +24,10 @@ pub enum Adapter {
 }
 
 impl Adapter {
-    pub const BOTH: [Self; 2] = [Self::Core, Self::Component];
+    pub(crate) const BOTH: [Self; 2] = [Self::Core, Self::Component];
 
     /// A guest that goes through this adapter.
-    pub fn guest(self, core: &[u8]) -> Vec<u8> {
+    pub(crate) fn guest(self, core: &[u8]) -> Vec<u8> {
         match self {
             Self::Core => core.to_vec(),
             Self::Component => componentize(core),
@@ -36,7 +36,7 @@ impl Adapter {
 }
 
 /// A guest of `guest-checks/built`.
-pub fn built(name: &str) -> Vec<u8> {
+pub(crate) fn built(name: &str) -> Vec<u8> {
     let path = root().join(format!("../../guest-checks/built/{name}.wasm"));
     std::fs::read(path).unwrap()
 }
@@ -46,7 +46,7 @@ fn root() -> PathBuf {
 }
 
 /// Makes a component of a command for WASI 0.1.
-pub fn componentize(core: &[u8]) -> Vec<u8> {
+pub(crate) fn componentize(core: &[u8]) -> Vec<u8> {
     use wasi_preview1_component_adapter_provider as provider;
     ComponentEncoder::default()
         .module(core)
@@ -81,7 +81,7 @@ fn world(version: &str) -> (Resolve, WorldId) {
 }
 
 /// A component that imports everything that there is, and traps when it is run.
-pub fn imports_everything(version: &str) -> Vec<u8> {
+pub(crate) fn imports_everything(version: &str) -> Vec<u8> {
     let (resolve, world) = world(version);
     let mut module = dummy_module(&resolve, world, ManglingAndAbi::Legacy(LiftLowerAbi::Sync));
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
@@ -93,11 +93,11 @@ pub fn imports_everything(version: &str) -> Vec<u8> {
 ///
 /// `$WASI` stands for the version, `$MEMORY` for a memory of 16 pages with the allocator
 /// that lists and strings for the guest need, which takes what lies above 64 KiB.
-pub fn component(text: &str) -> Vec<u8> {
+pub(crate) fn component(text: &str) -> Vec<u8> {
     component_of("0.2.12", text)
 }
 
-pub fn component_of(version: &str, text: &str) -> Vec<u8> {
+pub(crate) fn component_of(version: &str, text: &str) -> Vec<u8> {
     let memory = r#"
         (memory (export "memory") 16)
         (global $free (mut i32) (i32.const 65536))

@@ -1,5 +1,8 @@
 //! A pack reports the same as a core module and as a component, down to the byte; only the
 //! fuel differs, since the component brings the adapter between.
+//!
+//! One thing is lost on the way: the `exit` that the toolchains' adapter calls knows only
+//! success and failure, so a pack that breaks with 2 seems to fail with 1.
 
 #![allow(clippy::unwrap_used, reason = "a test has nobody to report to")]
 
@@ -8,7 +11,7 @@ mod adapter;
 use probity_core::quantity::{Fuel, WallTime};
 use probity_core::repo::File;
 use probity_core::spec::{Check, CheckKind, PackCheck, PackRef};
-use probity_core::verify::{CheckReport, Outcome};
+use probity_core::verify::{Cause, CheckReport, Outcome};
 use probity_core::{Budget, Repo, RepoPath};
 use probity_sandbox::{Conditions, Sandbox, Trust, pack};
 
@@ -31,7 +34,7 @@ const CHECKS: &[(&str, &str, &str, Outcome)] = &[
     (
         "text",
         "forbid-pattern",
-        r#"{"pattern": "fn main"}"#,
+        r#"{"pattern": "fn main", "paths": ["src/**"]}"#,
         Outcome::Fail,
     ),
     (
@@ -40,12 +43,22 @@ const CHECKS: &[(&str, &str, &str, Outcome)] = &[
         r#"{"paths": ["**"]}"#,
         Outcome::Fail,
     ),
-    ("hygiene", "todo-markers", "{}", Outcome::Fail),
-    ("hygiene", "merge-conflict-markers", "{}", Outcome::Pass),
+    (
+        "hygiene",
+        "todo-markers",
+        r#"{"paths": ["**"]}"#,
+        Outcome::Fail,
+    ),
+    (
+        "hygiene",
+        "merge-conflict-markers",
+        r#"{"paths": ["**"]}"#,
+        Outcome::Pass,
+    ),
     (
         "hygiene",
         "file-size",
-        r#"{"max-bytes": 1000}"#,
+        r#"{"paths": ["**"], "max-bytes": 1000}"#,
         Outcome::Fail,
     ),
     (
@@ -54,7 +67,7 @@ const CHECKS: &[(&str, &str, &str, Outcome)] = &[
         r#"{"max-bytes": true}"#,
         Outcome::Error,
     ),
-    ("source", "parses", "{}", Outcome::Fail),
+    ("source", "parses", r#"{"paths": ["**"]}"#, Outcome::Fail),
     ("source", "no-such-check", "{}", Outcome::Error),
 ];
 
@@ -119,7 +132,13 @@ fn a_pack_reports_the_same_through_both_adapters() {
                 comparable(once)
             });
             assert_eq!(first.outcome, *outcome, "{pack} {name}: {first:?}");
-            assert_eq!(first, second, "{pack} {name}");
+            if first.outcome == Outcome::Error {
+                assert!(matches!(first.cause, Some(Cause::Broke { .. })));
+                assert_eq!(second.outcome, Outcome::Fail, "{pack} {name}");
+                assert_eq!(first.stderr, second.stderr, "{pack} {name}");
+            } else {
+                assert_eq!(first, second, "{pack} {name}");
+            }
         }
     }
 }

@@ -191,7 +191,9 @@ fn config() -> Config {
         .wasm_component_model(true)
         .wasm_exceptions(true)
         .wasm_memory64(false)
-        .wasm_multi_memory(false)
+        // For the engine's own adapters between components, which it cannot make without;
+        // the scan refuses it in what guests bring.
+        .wasm_multi_memory(true)
         .wasm_relaxed_simd(false)
         .wasm_gc(false)
         .wasm_tail_call(false)

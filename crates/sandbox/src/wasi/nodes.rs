@@ -89,7 +89,8 @@ impl Host {
         }
     }
 
-    /// Writes bytes to a file or device at `at`, all of them or none.
+    /// Writes bytes to a file or device at `at`, all of them or none. A write that is
+    /// refused costs only the call.
     pub(super) fn write_node(&mut self, node: NodeId, at: u64, bytes: &[u8]) -> Result<(), Errno> {
         // The first write to a layer's file copies it, which costs as much as the file is
         // long.
@@ -101,12 +102,14 @@ impl Host {
                 (None, content.bytes().len())
             }
         };
-        self.charge(copied);
         match device {
             None => {
                 let gap = at.saturating_sub(self.fs.node(node).size());
-                self.charge_long(gap);
                 self.fs.write_at(node, at, bytes)?;
+                if !bytes.is_empty() {
+                    self.charge(copied);
+                    self.charge_long(gap);
+                }
             }
             Some(Device::Null | Device::Zero | Device::Random) => {}
             Some(Device::Results) => self.write_results(bytes),
@@ -118,8 +121,9 @@ impl Host {
     /// Sets a file's size; what is added or cut is charged.
     pub(super) fn resize(&mut self, node: NodeId, size: u64) -> Result<(), Errno> {
         let before = self.fs.node(node).size();
+        self.fs.set_len(node, size)?;
         self.charge_long(size.abs_diff(before));
-        self.fs.set_len(node, size)
+        Ok(())
     }
 
     /// The names in a folder, `.` and `..` first, the rest sorted.

@@ -33,7 +33,7 @@ pub(crate) fn enter_component(
         Err(error) => return Ok(Ending::Refused(clean(&format!("{error:#}")))),
     };
     let entry = component
-        .get_export_index(None, &interface("cli", "run"))
+        .get_export_index(None, interface("cli", "run"))
         .and_then(|run| component.get_export_index(Some(&run), "run"));
     let Some(entry) = entry else {
         return Ok(refused_entry());

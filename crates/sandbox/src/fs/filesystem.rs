@@ -46,7 +46,8 @@ pub struct Filesystem {
     pub(crate) recorder: Recorder,
     /// The virtual time that changes are stamped with, in nanoseconds.
     pub(crate) now: u64,
-    free: Vec<NodeId>,
+    /// Nodes that nothing holds any more, to be used again.
+    pub(super) free: Vec<NodeId>,
 }
 
 impl Filesystem {
@@ -70,6 +71,20 @@ impl Filesystem {
         if let Some(root) = fs.nodes.first_mut() {
             root.pinned = true;
             root.links = 1;
+        }
+        fs
+    }
+
+    /// A filesystem whose root folder is a layer's.
+    #[must_use]
+    pub fn with_root(quota: Quota, now: u64, layer: &Arc<Directory>, access: Access) -> Self {
+        let mut fs = Self::new(quota, now);
+        if let Some(root) = fs.nodes.first_mut() {
+            root.writable = access == Access::Writable;
+            root.kind = NodeKind::Directory(DirectoryNode {
+                pending: Some(LowerDirectory(Arc::clone(layer))),
+                ..DirectoryNode::default()
+            });
         }
         fs
     }
@@ -271,15 +286,21 @@ impl Filesystem {
 
     /// Makes a node for the guest, within the quota.
     pub(crate) fn create(&mut self, kind: NodeKind, parent: NodeId) -> Result<NodeId, Errno> {
+        self.check_inodes()?;
+        self.used.inodes = self.used.inodes.saturating_add(1);
+        let node = self.push(kind, Access::Writable, parent);
+        self.node_mut(node).own = true;
+        Ok(node)
+    }
+
+    /// Whether there is room for one more node or name of the guest's.
+    pub(crate) fn check_inodes(&mut self) -> Result<(), Errno> {
         let wanted = self.used.inodes.saturating_add(1);
         if wanted > self.quota.inodes {
             self.used.hit(Limit::Inodes, self.quota.inodes, wanted);
             return Err(Errno::Nospc);
         }
-        self.used.inodes = wanted;
-        let node = self.push(kind, Access::Writable, parent);
-        self.node_mut(node).own = true;
-        Ok(node)
+        Ok(())
     }
 
     /// Makes room for `after` own bytes where `before` were charged.

@@ -37,15 +37,13 @@ pub(super) fn fd_allocate(
     let descriptor = call.host.descriptors.get(fd)?;
     descriptor.may(rights::FD_ALLOCATE)?;
     let node = descriptor.node()?;
-    let end = offset.checked_add(length).ok_or(Errno::Fbig)?;
-    if length == 0 {
-        return Err(Errno::Inval);
+    let (before, copied) = (call.host.fs.node(node).size(), copied(call, node));
+    call.host.fs.allocate(node, offset, length)?;
+    let grown = offset.saturating_add(length).saturating_sub(before);
+    if grown > 0 {
+        call.host.charge(copied);
     }
-    let size = call.host.fs.node(node).size();
-    if end > size {
-        charge_bytes(call, end.saturating_sub(size));
-        call.host.fs.set_len(node, end)?;
-    }
+    charge_bytes(call, grown);
     Ok(())
 }
 
@@ -143,9 +141,13 @@ pub(super) fn fd_filestat_set_size(call: &mut Call<'_>, fd: u32, size: u64) -> R
     let descriptor = call.host.descriptors.get(fd)?;
     descriptor.may(rights::FD_FILESTAT_SET_SIZE)?;
     let node = descriptor.node()?;
-    let before = call.host.fs.node(node).size();
+    let (before, copied) = (call.host.fs.node(node).size(), copied(call, node));
+    call.host.fs.set_len(node, size)?;
+    if size != before {
+        call.host.charge(copied);
+    }
     charge_bytes(call, size.abs_diff(before));
-    call.host.fs.set_len(node, size)
+    Ok(())
 }
 
 /// The times that a call's flags ask for.
@@ -349,7 +351,8 @@ pub(super) fn fd_write(
             done
         }
         Target::Node(node) => {
-            let at = if appends {
+            // Writing nothing moves nothing.
+            let at = if appends && !vectors.is_empty() {
                 call.host.fs.node(node).size()
             } else {
                 at
@@ -370,15 +373,12 @@ fn write_node(
     start: u64,
     vectors: &[Vector],
 ) -> Result<u32, Errno> {
-    // The first write to a layer's file copies it, which costs as much as the file is long.
-    let (device, copied) = match &call.host.fs.node(node).kind {
-        NodeKind::Device(device) => (Some(*device), 0),
+    let device = match &call.host.fs.node(node).kind {
+        NodeKind::Device(device) => Some(*device),
         NodeKind::Directory(_) => return Err(Errno::Isdir),
-        NodeKind::File(Content::Owned(_)) | NodeKind::Symlink(_) => (None, 0),
-        NodeKind::File(content @ (Content::Shared(_) | Content::Mapped(_))) => {
-            (None, content.bytes().len())
-        }
+        NodeKind::File(_) | NodeKind::Symlink(_) => None,
     };
+    let copied = copied(call, node);
     call.host.charge(copied);
     let mut done = 0_u32;
     for vector in vectors {
@@ -387,9 +387,8 @@ fn write_node(
             None => {
                 let at = start.saturating_add(u64::from(done));
                 let gap = at.saturating_sub(call.host.fs.node(node).size());
-                call.host.charge(usize::try_from(gap).unwrap_or(usize::MAX));
                 match call.host.fs.write_at(node, at, bytes) {
-                    Ok(_) => {}
+                    Ok(_) => call.host.charge(usize::try_from(gap).unwrap_or(usize::MAX)),
                     Err(_) if done > 0 => break,
                     Err(errno) => return Err(errno),
                 }
@@ -506,6 +505,19 @@ fn seekable(call: &Call<'_>, descriptor: &Descriptor) -> Result<NodeId, Errno> {
             NodeKind::Directory(_) => Err(Errno::Badf),
             NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => Ok(node),
         },
+    }
+}
+
+/// What the first change of a layer's file costs: it is copied.
+fn copied(call: &Call<'_>, node: NodeId) -> usize {
+    match &call.host.fs.node(node).kind {
+        NodeKind::File(content @ (Content::Shared(_) | Content::Mapped(_))) => {
+            content.bytes().len()
+        }
+        NodeKind::File(Content::Owned(_))
+        | NodeKind::Directory(_)
+        | NodeKind::Symlink(_)
+        | NodeKind::Device(_) => 0,
     }
 }
 

@@ -8,7 +8,7 @@
 use super::Call;
 use super::descriptor::{Descriptor, Target, rights};
 use super::fd::{known_flags, new_times, write_stat};
-use crate::fs::{Errno, Follow, NodeId, NodeKind, OpenFlags};
+use crate::fs::{Errno, Follow, NodeId, OpenFlags};
 
 /// `oflags` of WASI 0.1.
 const CREATE: u32 = 1 << 0;
@@ -23,10 +23,7 @@ fn below(call: &mut Call<'_>, fd: u32, path: u32, length: u32) -> Result<(NodeId
     let node = call.host.descriptors.get(fd)?.node()?;
     let text = call.memory.text(path, length)?;
     call.host.charge(text.len());
-    match call.host.fs.node(node).kind {
-        NodeKind::Directory(_) => Ok((node, text)),
-        NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => Err(Errno::Notdir),
-    }
+    Ok((node, text))
 }
 
 const fn follow(flags: u32) -> Follow {
@@ -182,9 +179,6 @@ pub(super) fn path_symlink(
     length: u32,
 ) -> Result<(), Errno> {
     let target = call.memory.text(target, target_length)?;
-    if target.len() > 4096 {
-        return Err(Errno::Nametoolong);
-    }
     let (grant, text) = below(call, fd, path, length)?;
     call.host.fs.symlink(&target, grant, &text)
 }

@@ -4,6 +4,8 @@
 //! Sockets, signals and everything that could reach the host are refused. No call blocks,
 //! and each charges fuel for the bytes and entries that it touches.
 
+#[cfg(all(test, target_os = "linux"))]
+mod against_tmpfs;
 mod clock;
 mod descriptor;
 mod fd;

@@ -91,7 +91,7 @@ impl Host {
             let below = if below.is_empty() { "." } else { below };
             let node = fs.existing(crate::fs::NodeId::ROOT, below, Follow::No)?;
             fs.node_mut(node).opens = fs.node(node).opens.saturating_add(1);
-            let mut descriptor = Descriptor::new(Target::Node(node), rights::ALL);
+            let mut descriptor = Descriptor::new(Target::Node(node), rights::DIRECTORY);
             descriptor.preopen = Some(path);
             descriptors.insert(descriptor)?;
         }

@@ -8,7 +8,7 @@
 use super::Call;
 use super::descriptor::{Descriptor, Target, rights};
 use super::fd::{known_flags, new_times, write_stat};
-use crate::fs::{Errno, Follow, NodeId, OpenFlags};
+use crate::fs::{Errno, FileType, Follow, NodeId, OpenFlags};
 
 /// `oflags` of WASI 0.1.
 const CREATE: u32 = 1 << 0;
@@ -67,6 +67,10 @@ pub(super) fn path_open(
             write: base & (writes & !rights::FD_DATASYNC) != 0,
         },
     )?;
+    let base = match call.host.fs.node(node).file_type() {
+        FileType::Directory => base & rights::DIRECTORY,
+        FileType::RegularFile | FileType::SymbolicLink | FileType::CharacterDevice => base,
+    };
     let mut descriptor = Descriptor::new(Target::Node(node), base);
     descriptor.inheriting = inheriting;
     descriptor.flags = fd_flags;

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: whole processes of `probity apply` beside `git apply`.
+//! `cargo xtask bench apply`: whole processes of `probity apply` beside `git apply`.
 //!
 //! Both work on the same tree in turn, A B A B …, so that a machine whose speed drifts slows
 //! both; the ratio is taken pair by pair. Between two runs the tree is put back and left
@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::{probity, say};
+use crate::{calls, probity, say};
 
 /// Counted pairs of runs.
 const PAIRS: usize = 7;
@@ -56,7 +56,16 @@ const SCENARIOS: [Scenario; 4] = [
     },
 ];
 
-pub(crate) fn run(_: &[String]) -> Result<bool> {
+pub(crate) fn run(args: &[String]) -> Result<bool> {
+    match args.first().map(String::as_str) {
+        None => Ok(apply()? && calls::run()?),
+        Some("apply") => apply(),
+        Some("calls") => calls::run(),
+        Some(other) => bail!("there is no measurement `{other}`"),
+    }
+}
+
+fn apply() -> Result<bool> {
     let binary = probity::build()?;
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("spec.toml"), SPEC)?;
@@ -142,13 +151,13 @@ fn timed(scenario: &Scenario, folder: &Path, command: impl Fn() -> Command) -> R
     Ok(took.as_secs_f64() * 1000.0)
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+pub(crate) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
-fn median(sorted: &[f64]) -> f64 {
+pub(crate) fn median(sorted: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 

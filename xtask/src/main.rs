@@ -3,12 +3,14 @@
 //! Each does what a person would do by hand, with the ordinary tools.
 
 mod bench;
+mod calls;
 mod diffs;
 mod fuzz;
 mod packs;
 mod probity;
 mod tasks;
 mod test;
+mod wasi_testsuite;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,13 +24,19 @@ Usage: cargo xtask CHORE
                      (cargo nextest if it is there, else cargo test)
   tasks [ID …]       rebuild the release tasks of tests/tasks from PyPI and judge each
                      three ways; without IDs all of them
-  bench              time probity apply beside git apply, as whole processes in pairs
+  bench [apply|calls]
+                     apply: time probity apply beside git apply, as whole processes in
+                     pairs; calls: time a guest's calls to the filesystem beside the same
+                     in wasmtime's own WASI on tmpfs; without a name both
   fuzz [--seconds N] [TARGET …]
                      run the fuzz targets of fuzz/ (all of them, 60 s each) on seeds
                      made from the conformance cases
   diffs [--sample N] try probity apply against git apply on the diffs between the releases
                      pinned in tests/release-diffs; with --sample on N of them only, always
                      the same, for which it fetches only what they need
+  wasi-testsuite FOLDER …
+                     run the public tests of WASI 0.1, from a checkout of the branch
+                     prod/testsuite-base of WebAssembly/wasi-testsuite
   packs [--check]    rebuild the check packs of guest-checks, or prove that the
                      committed ones are what a rebuild gives
 
@@ -48,6 +56,7 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(rest),
         "diffs" => diffs::run(rest),
         "packs" => packs::run(rest),
+        "wasi-testsuite" => wasi_testsuite::run(rest),
         "help" | "--help" | "-h" => {
             say(USAGE);
             return ExitCode::SUCCESS;

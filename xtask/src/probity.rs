@@ -1,4 +1,4 @@
-//! The binary under development.
+//! The binary under development, and the examples.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,12 +13,24 @@ pub(crate) fn build() -> Result<PathBuf> {
         // Absolute, as it is started in other folders, too.
         return std::path::absolute(given).context("PROBITY_BIN is not a path");
     }
+    executable(&[], "probity")
+}
+
+/// Builds an example of the workspace and returns its path.
+pub(crate) fn example(name: &str) -> Result<PathBuf> {
+    executable(&["--example", name], name)
+}
+
+/// Builds the whole workspace, or what of it `args` choose, and returns the path of the
+/// program called `name`.
+fn executable(args: &[&str], name: &str) -> Result<PathBuf> {
     let output = Command::new("cargo")
         .args([
             "build",
             "--workspace",
             "--message-format=json-render-diagnostics",
         ])
+        .args(args)
         .current_dir(crate::root())
         .stderr(std::process::Stdio::inherit())
         .output()
@@ -29,14 +41,12 @@ pub(crate) fn build() -> Result<PathBuf> {
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| {
-            message.pointer("/target/name").and_then(Value::as_str) == Some("probity")
-        })
+        .filter(|message| message.pointer("/target/name").and_then(Value::as_str) == Some(name))
         .find_map(|message| {
             message
                 .get("executable")
                 .and_then(Value::as_str)
                 .map(PathBuf::from)
         })
-        .context("cargo built no `probity`")
+        .with_context(|| format!("cargo built no `{name}`"))
 }

@@ -250,10 +250,7 @@ fn what_is_not_offered_is_refused_before_it_runs() {
             (export "get-random-u64" (func (result string))))))"#;
     assert!(imports(wrong).contains("get-random-u64"));
     // The message is one short line, whatever the name is.
-    let long = format!(
-        r#"(component (import "a:{}/b" (func)))"#,
-        "a".repeat(900)
-    );
+    let long = format!(r#"(component (import "a:{}/b" (func)))"#, "a".repeat(900));
     assert!(imports(&long).len() <= 500);
 }
 

@@ -47,9 +47,12 @@ pub struct Filesystem {
     pub(crate) quota: Quota,
     pub(crate) used: QuotaUse,
     pub(crate) recorder: Recorder,
+    /// Work of path resolution that nobody was charged for yet, in fuel.
+    pub(crate) walked: u64,
     /// The virtual time that changes are stamped with, in nanoseconds.
     pub(crate) now: u64,
-    free: Vec<NodeId>,
+    /// Nodes that nothing holds any more, to be used again.
+    pub(super) free: Vec<NodeId>,
 }
 
 impl Filesystem {
@@ -62,6 +65,7 @@ impl Filesystem {
             quota,
             used: QuotaUse::default(),
             recorder: Recorder::default(),
+            walked: 0,
             now,
             free: Vec::new(),
         };
@@ -77,7 +81,8 @@ impl Filesystem {
         fs
     }
 
-    /// Places one mount (absolute, canonical path). Missing parents are made read-only.
+    /// Places one mount (absolute, canonical path). Missing parents are made read-only. A
+    /// folder at `/` becomes the root and has to come first.
     ///
     /// # Errors
     /// When the path is not canonical or something is already there.
@@ -93,7 +98,27 @@ impl Filesystem {
             Source::File(content) => NodeKind::File(content),
             Source::Device(device) => NodeKind::Device(device),
         };
+        if path == "/" {
+            return self.mount_root(kind, access);
+        }
         self.place(path, kind, access)
+    }
+
+    fn mount_root(&mut self, kind: NodeKind, access: Access) -> Result<(), MountError> {
+        let fail = |reason| MountError {
+            path: "/".to_owned(),
+            reason,
+        };
+        if self.nodes.len() > 1 {
+            return Err(fail("something is already there"));
+        }
+        if !matches!(kind, NodeKind::Directory(_)) {
+            return Err(fail("the root is a folder"));
+        }
+        let root = self.node_mut(NodeId::ROOT);
+        root.kind = kind;
+        root.writable = access == Access::Writable;
+        Ok(())
     }
 
     fn place(&mut self, path: &str, kind: NodeKind, access: Access) -> Result<(), MountError> {
@@ -165,7 +190,7 @@ impl Filesystem {
         }
     }
 
-    fn origin_path(&self, node: NodeId) -> Option<String> {
+    pub(super) fn origin_path(&self, node: NodeId) -> Option<String> {
         if node == NodeId::ROOT {
             return Some("/".to_owned());
         }
@@ -182,6 +207,11 @@ impl Filesystem {
             path.push_str(name);
         }
         Some(path)
+    }
+
+    /// The fuel for resolving paths since the last call.
+    pub(crate) const fn take_walked(&mut self) -> u64 {
+        std::mem::replace(&mut self.walked, 0)
     }
 
     /// What the guest added, and which bounds it met.
@@ -243,15 +273,21 @@ impl Filesystem {
 
     /// Makes a node for the guest, within the quota.
     pub(crate) fn create(&mut self, kind: NodeKind, parent: NodeId) -> Result<NodeId, Errno> {
+        self.check_inodes()?;
+        self.used.inodes = self.used.inodes.saturating_add(1);
+        let node = self.push(kind, Access::Writable, parent);
+        self.node_mut(node).own = true;
+        Ok(node)
+    }
+
+    /// Whether there is room for one more node or name of the guest's.
+    pub(crate) fn check_inodes(&mut self) -> Result<(), Errno> {
         let wanted = self.used.inodes.saturating_add(1);
         if wanted > self.quota.inodes {
             self.used.hit(Limit::Inodes, self.quota.inodes, wanted);
             return Err(Errno::Nospc);
         }
-        self.used.inodes = wanted;
-        let node = self.push(kind, Access::Writable, parent);
-        self.node_mut(node).own = true;
-        Ok(node)
+        Ok(())
     }
 
     /// Makes room for `after` own bytes where `before` were charged.
@@ -273,6 +309,8 @@ impl Filesystem {
         }
         let charged = match &node.kind {
             NodeKind::File(content) => content.charged(),
+            // A link's target counts like the bytes of a file.
+            NodeKind::Symlink(_) if node.own => node.size(),
             NodeKind::Directory(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => 0,
         };
         self.used.bytes = self.used.bytes.saturating_sub(charged);
@@ -327,6 +365,27 @@ impl Filesystem {
     /// The node called `name` in a folder.
     pub(crate) fn child(&mut self, directory: NodeId, name: &str) -> Result<Option<NodeId>, Errno> {
         Ok(self.directory(directory)?.entries.get(name).copied())
+    }
+
+    /// How many folders are nested below a folder, itself included.
+    pub(crate) fn height(&mut self, folder: NodeId) -> Result<u32, Errno> {
+        let mut height = 0_u32;
+        let mut level = vec![folder];
+        while !level.is_empty() {
+            height = height.saturating_add(1);
+            let mut below = Vec::new();
+            for folder in std::mem::take(&mut level) {
+                let children: Vec<NodeId> =
+                    self.directory(folder)?.entries.values().copied().collect();
+                let looked_at = u64::try_from(children.len()).unwrap_or(u64::MAX);
+                self.walked = self.walked.saturating_add(looked_at.saturating_mul(8));
+                let is_folder =
+                    |child: &NodeId| matches!(self.node(*child).kind, NodeKind::Directory(_));
+                below.extend(children.into_iter().filter(is_folder));
+            }
+            level = below;
+        }
+        Ok(height)
     }
 
     /// How deep a folder is nested; the root is 0.

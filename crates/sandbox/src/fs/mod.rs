@@ -1,5 +1,9 @@
 //! The filesystem that guests see: in memory, layered, bounded, deterministic.
 
+#[cfg(test)]
+mod accounts;
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) mod against_tmpfs;
 mod content;
 mod errno;
 mod filesystem;

@@ -79,7 +79,7 @@ impl Mounts {
     }
 
     /// Mounts a folder of a tree at `path` (absolute, canonical). Costs nothing: the guest
-    /// sees what it enters.
+    /// sees what it enters. At `/` it becomes the root itself, and has to come first.
     pub fn folder(&mut self, path: &str, folder: &Arc<Directory>, access: Access) {
         let lower = LowerDirectory::Tree(Arc::clone(folder));
         self.add(path, Source::Folder(lower), access);

@@ -2,6 +2,7 @@
 //!
 //! Every operation either happens whole or leaves the filesystem as it was.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use probity_core::budget::Limit;
@@ -10,7 +11,7 @@ use super::content::Content;
 use super::errno::Errno;
 use super::filesystem::Filesystem;
 use super::node::{DirectoryNode, Node, NodeId, NodeKind, Stat};
-use super::resolve::{Follow, Resolved};
+use super::resolve::{Follow, Last, MAX_PATH, Resolved};
 
 /// Most names for one file.
 const MAX_LINKS: u32 = 32_000;
@@ -41,21 +42,27 @@ impl Filesystem {
         follow: Follow,
         flags: OpenFlags,
     ) -> Result<NodeId, Errno> {
-        let follow = if flags.create && flags.exclusive {
-            Follow::No
-        } else {
-            follow
+        if flags.create && flags.directory {
+            return Err(Errno::Inval);
+        }
+        let follow = match (flags.create, follow) {
+            (false, follow) => follow,
+            (true, Follow::Yes) if !flags.exclusive => Follow::WithoutSlash,
+            (true, _) => Follow::Never,
         };
         let resolved = self.resolve(grant, path, follow)?;
+        if flags.create && resolved.slash {
+            return Err(Errno::Isdir);
+        }
         let node = match resolved.node {
             Some(_) if flags.create && flags.exclusive => return Err(Errno::Exist),
             Some(node) => {
                 let is_directory = matches!(self.node(node).kind, NodeKind::Directory(_));
+                if (flags.directory || resolved.slash) && !is_directory {
+                    return Err(Errno::Notdir);
+                }
                 if matches!(self.node(node).kind, NodeKind::Symlink(_)) {
                     return Err(Errno::Loop);
-                }
-                if (flags.directory || resolved.must_be_directory) && !is_directory {
-                    return Err(Errno::Notdir);
                 }
                 if is_directory && (flags.write || flags.truncate || flags.create) {
                     return Err(Errno::Isdir);
@@ -72,8 +79,7 @@ impl Filesystem {
                 node
             }
             None if !flags.create => return Err(Errno::Noent),
-            None if flags.directory || resolved.must_be_directory => return Err(Errno::Isdir),
-            None => self.add(&resolved, NodeKind::File(Content::Owned(Vec::new())))?,
+            None => self.add(resolved, NodeKind::File(Content::Owned(Vec::new())))?,
         };
         self.hold(node);
         Ok(node)
@@ -93,14 +99,15 @@ impl Filesystem {
     }
 
     /// Makes a node where `resolved` found none.
-    fn add(&mut self, resolved: &Resolved, kind: NodeKind) -> Result<NodeId, Errno> {
-        let name = resolved.name.as_deref().ok_or(Errno::Exist)?;
-        if resolved.node.is_some() {
+    fn add(&mut self, resolved: Resolved<'_>, kind: NodeKind) -> Result<NodeId, Errno> {
+        let (parent, existing) = (resolved.parent, resolved.node);
+        let name = resolved.name(Errno::Exist)?;
+        if existing.is_some() {
             return Err(Errno::Exist);
         }
-        self.check_writable(resolved.parent)?;
-        let node = self.create(kind, resolved.parent)?;
-        self.link_name(resolved.parent, name, node)?;
+        self.check_writable(parent)?;
+        let node = self.create(kind, parent)?;
+        self.link_name(parent, &name, node)?;
         Ok(node)
     }
 
@@ -116,6 +123,8 @@ impl Filesystem {
         Ok(())
     }
 
+    /// Adds a name. One that is not a node's first counts as an inode, since names take
+    /// room too; who adds a lasting one has checked that it may.
     fn link_name(&mut self, directory: NodeId, name: &str, node: NodeId) -> Result<(), Errno> {
         self.directory(directory)?
             .entries
@@ -124,6 +133,9 @@ impl Filesystem {
         let child = self.node_mut(node);
         child.links = child.links.saturating_add(1);
         child.changed = now;
+        if child.links > 1 {
+            self.used.inodes = self.used.inodes.saturating_add(1);
+        }
         self.touch(directory);
         Ok(())
     }
@@ -136,6 +148,12 @@ impl Filesystem {
         let child = self.node_mut(node);
         child.links = child.links.saturating_sub(1);
         child.changed = now;
+        if child.links == 0 {
+            // The folder above may go before a descriptor on this one does.
+            child.parent = NodeId::ROOT;
+        } else {
+            self.used.inodes = self.used.inodes.saturating_sub(1);
+        }
         self.touch(directory);
         self.release(node);
         Ok(())
@@ -150,10 +168,11 @@ impl Filesystem {
 
     /// Makes a folder.
     pub(crate) fn make_directory(&mut self, grant: NodeId, path: &str) -> Result<(), Errno> {
-        let resolved = self.resolve(grant, path, Follow::No)?;
+        let resolved = self.resolve(grant, path, Follow::Never)?;
         if resolved.node.is_some() {
             return Err(Errno::Exist);
         }
+        self.check_writable(resolved.parent)?;
         let depth = self.depth(resolved.parent).saturating_add(1);
         if depth > self.quota.depth {
             self.used.hit(
@@ -163,35 +182,40 @@ impl Filesystem {
             );
             return Err(Errno::Nametoolong);
         }
-        self.add(&resolved, NodeKind::Directory(DirectoryNode::default()))
+        self.add(resolved, NodeKind::Directory(DirectoryNode::default()))
             .map(|_| ())
     }
 
     /// Removes an empty folder.
     pub(crate) fn remove_directory(&mut self, grant: NodeId, path: &str) -> Result<(), Errno> {
-        let resolved = self.resolve(grant, path, Follow::No)?;
+        let resolved = self.resolve(grant, path, Follow::Never)?;
+        let parent = resolved.parent;
+        let name = match resolved.last {
+            Last::Name(name) => name,
+            Last::Dot => return Err(Errno::Inval),
+            Last::DotDot => return Err(Errno::Notempty),
+        };
         let node = resolved.node.ok_or(Errno::Noent)?;
-        let name = resolved.name.ok_or(Errno::Inval)?;
         if !self.directory(node)?.entries.is_empty() {
             return Err(Errno::Notempty);
         }
-        self.check_removable(resolved.parent, node)?;
-        self.unlink_name(resolved.parent, &name)
+        self.check_removable(parent, node)?;
+        self.unlink_name(parent, &name)
     }
 
     /// Removes a file's or link's name.
     pub(crate) fn unlink(&mut self, grant: NodeId, path: &str) -> Result<(), Errno> {
-        let resolved = self.resolve(grant, path, Follow::No)?;
+        let resolved = self.resolve(grant, path, Follow::Never)?;
         let node = resolved.node.ok_or(Errno::Noent)?;
         if matches!(self.node(node).kind, NodeKind::Directory(_)) {
             return Err(Errno::Isdir);
         }
-        let name = resolved.name.ok_or(Errno::Isdir)?;
-        if resolved.must_be_directory {
+        if resolved.slash {
             return Err(Errno::Notdir);
         }
-        self.check_removable(resolved.parent, node)?;
-        self.unlink_name(resolved.parent, &name)
+        let parent = resolved.parent;
+        self.check_removable(parent, node)?;
+        self.unlink_name(parent, &resolved.name(Errno::Isdir)?)
     }
 
     fn check_removable(&self, parent: NodeId, node: NodeId) -> Result<(), Errno> {
@@ -203,15 +227,27 @@ impl Filesystem {
 
     /// Makes a symbolic link. The target is text; it is judged when it is followed.
     pub(crate) fn symlink(&mut self, target: &str, grant: NodeId, path: &str) -> Result<(), Errno> {
-        if target.is_empty() || target.contains('\0') {
-            return Err(Errno::Inval);
-        }
-        let resolved = self.resolve(grant, path, Follow::No)?;
-        if resolved.node.is_none() && resolved.must_be_directory {
+        if target.is_empty() {
             return Err(Errno::Noent);
         }
-        self.add(&resolved, NodeKind::Symlink(Arc::from(target)))
-            .map(|_| ())
+        if target.len() > MAX_PATH {
+            return Err(Errno::Nametoolong);
+        }
+        if target.contains('\0') {
+            return Err(Errno::Inval);
+        }
+        let resolved = self.resolve(grant, path, Follow::Never)?;
+        if resolved.node.is_none() && resolved.slash {
+            return Err(Errno::Noent);
+        }
+        let length = u64::try_from(target.len()).unwrap_or(u64::MAX);
+        let before = self.used.bytes;
+        self.recharge(0, length)?;
+        let added = self.add(resolved, NodeKind::Symlink(Arc::from(target)));
+        if added.is_err() {
+            self.used.bytes = before;
+        }
+        added.map(|_| ())
     }
 
     /// The target of a link.
@@ -235,14 +271,15 @@ impl Filesystem {
         to: (NodeId, &str),
     ) -> Result<(), Errno> {
         let node = self.existing(from.0, from.1, follow)?;
-        let target = self.resolve(to.0, to.1, Follow::No)?;
+        let target = self.resolve(to.0, to.1, Follow::Never)?;
         if target.node.is_some() {
             return Err(Errno::Exist);
         }
-        let name = target.name.ok_or(Errno::Exist)?;
-        if target.must_be_directory {
+        if target.slash {
             return Err(Errno::Noent);
         }
+        let parent = target.parent;
+        self.check_writable(parent)?;
         let source = self.node(node);
         match source.kind {
             NodeKind::File(_) | NodeKind::Symlink(_) => {}
@@ -254,33 +291,42 @@ impl Filesystem {
         if source.links >= MAX_LINKS {
             return Err(Errno::Mlink);
         }
-        self.check_writable(target.parent)?;
-        self.link_name(target.parent, &name, node)
+        self.check_inodes()?;
+        self.link_name(parent, &target.name(Errno::Exist)?, node)
     }
 
     /// Moves a name, replacing what POSIX lets it replace.
     pub(crate) fn rename(&mut self, from: (NodeId, &str), to: (NodeId, &str)) -> Result<(), Errno> {
-        let source = self.resolve(from.0, from.1, Follow::No)?;
-        let node = source.node.ok_or(Errno::Noent)?;
-        let source_name = source.name.ok_or(Errno::Busy)?;
-        let target = self.resolve(to.0, to.1, Follow::No)?;
-        let target_name = target.name.ok_or(Errno::Busy)?;
+        let source = self.resolve(from.0, from.1, Follow::Never)?;
+        let target = self.resolve(to.0, to.1, Follow::Never)?;
+        let slashes = source.slash || target.slash;
+        let (source_parent, target_parent) = (source.parent, target.parent);
+        let (found, replaced) = (source.node, target.node);
+        let source_name = source.name(Errno::Busy)?;
+        let target_name = target.name(Errno::Busy)?;
+        let node = found.ok_or(Errno::Noent)?;
         let is_directory = matches!(self.node(node).kind, NodeKind::Directory(_));
-        if (source.must_be_directory || target.must_be_directory) && !is_directory {
+        if slashes && !is_directory {
             return Err(Errno::Notdir);
         }
-        self.check_removable(source.parent, node)?;
-        self.check_writable(target.parent)?;
-        if let Some(existing) = target.node {
-            if existing == node {
+        if is_directory && self.is_below(target_parent, node) {
+            return Err(Errno::Inval);
+        }
+        if replaced.is_some_and(|replaced| self.is_below(source_parent, replaced)) {
+            return Err(Errno::Notempty);
+        }
+        self.check_removable(source_parent, node)?;
+        self.check_writable(target_parent)?;
+        if let Some(replaced) = replaced {
+            if replaced == node {
                 return Ok(());
             }
-            if self.node(existing).pinned {
+            if self.node(replaced).pinned {
                 return Err(Errno::Busy);
             }
-            match (is_directory, &self.node(existing).kind) {
+            match (is_directory, &self.node(replaced).kind) {
                 (true, NodeKind::Directory(_)) => {
-                    if !self.directory(existing)?.entries.is_empty() {
+                    if !self.directory(replaced)?.entries.is_empty() {
                         return Err(Errno::Notempty);
                     }
                 }
@@ -292,30 +338,37 @@ impl Filesystem {
             }
         }
         if is_directory {
-            let mut at = target.parent;
-            while at != NodeId::ROOT {
-                if at == node {
-                    return Err(Errno::Inval);
-                }
-                at = self.node(at).parent;
-            }
-            let depth = self.depth(target.parent).saturating_add(1);
+            let depth = self.depth(target_parent);
+            // What is below the folder moves with it.
+            let depth = depth.saturating_add(self.height(node)?);
             if depth > self.quota.depth {
                 let cap = u64::from(self.quota.depth);
                 self.used.hit(Limit::PathDepth, cap, u64::from(depth));
                 return Err(Errno::Nametoolong);
             }
         }
-        if target.node.is_some() {
-            self.unlink_name(target.parent, &target_name)?;
+        if replaced.is_some() {
+            self.unlink_name(target_parent, &target_name)?;
         }
         // The name is added before the old one goes, so that the node is never free between.
-        self.link_name(target.parent, &target_name, node)?;
-        self.unlink_name(source.parent, &source_name)?;
+        self.link_name(target_parent, &target_name, node)?;
+        self.unlink_name(source_parent, &source_name)?;
         if is_directory {
-            self.node_mut(node).parent = target.parent;
+            self.node_mut(node).parent = target_parent;
         }
         Ok(())
+    }
+
+    /// Whether a folder is `node` or somewhere below it.
+    fn is_below(&self, folder: NodeId, node: NodeId) -> bool {
+        let mut at = folder;
+        while at != node {
+            if at == NodeId::ROOT {
+                return false;
+            }
+            at = self.node(at).parent;
+        }
+        true
     }
 
     /// What is known of a node.
@@ -325,7 +378,7 @@ impl Filesystem {
         Stat {
             inode: u64::from(node.0).saturating_add(1),
             file_type: found.file_type(),
-            links: u64::from(found.links.max(1)),
+            links: u64::from(found.links),
             size: found.size(),
             accessed: found.accessed,
             modified: found.modified,
@@ -396,41 +449,63 @@ impl Filesystem {
 
     /// Sets a file's size, filling with zeros.
     pub(crate) fn set_len(&mut self, node: NodeId, length: u64) -> Result<(), Errno> {
-        if length < self.node(node).size() {
-            self.shrink(node, length)?;
-        } else {
-            self.make_own(node, length)?;
+        match length.cmp(&self.node(node).size()) {
+            Ordering::Less => self.shrink(node, length)?,
+            Ordering::Equal => self.check_file(node)?,
+            Ordering::Greater => self.make_own(node, length).map(|_| ())?,
         }
         self.touch(node);
         Ok(())
     }
 
-    fn shrink(&mut self, node: NodeId, length: u64) -> Result<(), Errno> {
-        let found = self.node(node);
-        if !found.writable {
-            return Err(Errno::Rofs);
+    /// Makes sure that a file has room up to `offset` plus `length`.
+    pub(crate) fn allocate(&mut self, node: NodeId, offset: u64, length: u64) -> Result<(), Errno> {
+        if length == 0 {
+            return Err(Errno::Inval);
         }
-        let NodeKind::File(content) = &found.kind else {
+        let end = offset.checked_add(length).ok_or(Errno::Fbig)?;
+        let size = self.node(node).size();
+        // Within the file nothing but its times changes, as on Linux.
+        self.set_len(node, end.max(size))
+    }
+
+    fn shrink(&mut self, node: NodeId, length: u64) -> Result<(), Errno> {
+        self.check_file(node)?;
+        let keep = usize::try_from(length).map_err(|_| Errno::Fbig)?;
+        self.recharge(content_charge(self.node(node)), length)?;
+        let NodeKind::File(content) = &mut self.node_mut(node).kind else {
             return Err(Errno::Inval);
         };
-        let keep = usize::try_from(length).map_err(|_| Errno::Fbig)?;
-        let kept = content.bytes().get(..keep).ok_or(Errno::Io)?.to_vec();
-        self.recharge(content_charge(found), length)?;
-        self.node_mut(node).kind = NodeKind::File(Content::Owned(kept));
+        if let Content::Owned(own) = content {
+            own.truncate(keep);
+            // Room that is mostly empty is given back; that copies less than was cut.
+            if own.capacity() / 2 > keep {
+                own.shrink_to_fit();
+            }
+        } else {
+            let kept = content.bytes().get(..keep).ok_or(Errno::Io)?.to_vec();
+            *content = Content::Owned(kept);
+        }
         Ok(())
     }
 
-    /// Makes a file's content the guest's own and at least `length` bytes long.
-    fn make_own(&mut self, node: NodeId, length: u64) -> Result<&mut Vec<u8>, Errno> {
+    /// Whether the content of a node may be changed.
+    fn check_file(&self, node: NodeId) -> Result<(), Errno> {
         let found = self.node(node);
         if !found.writable {
             return Err(Errno::Rofs);
         }
         match found.kind {
-            NodeKind::File(_) => {}
-            NodeKind::Directory(_) => return Err(Errno::Isdir),
-            NodeKind::Symlink(_) | NodeKind::Device(_) => return Err(Errno::Inval),
+            NodeKind::File(_) => Ok(()),
+            NodeKind::Directory(_) => Err(Errno::Isdir),
+            NodeKind::Symlink(_) | NodeKind::Device(_) => Err(Errno::Inval),
         }
+    }
+
+    /// Makes a file's content the guest's own and at least `length` bytes long.
+    fn make_own(&mut self, node: NodeId, length: u64) -> Result<&mut Vec<u8>, Errno> {
+        self.check_file(node)?;
+        let found = self.node(node);
         let size = found.size().max(length);
         self.recharge(content_charge(found), size)?;
         let size = usize::try_from(size).map_err(|_| Errno::Fbig)?;

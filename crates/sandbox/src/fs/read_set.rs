@@ -13,6 +13,10 @@ use super::node::NodeId;
 
 /// Most entries that are kept; past it the set is marked as incomplete.
 const MAX_ENTRIES: usize = 1_000_000;
+/// Most bytes of missed paths; as many are kept twice when the set is made.
+const MAX_MISSED_BYTES: usize = 32 << 20;
+/// What an entry takes up besides its text.
+const ENTRY_BYTES: usize = 64;
 
 /// The guest paths that a run depended on, sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +36,7 @@ pub(crate) struct Recorder {
     pub(crate) read: HashSet<NodeId>,
     pub(crate) listed: HashSet<NodeId>,
     pub(crate) missed: HashSet<(NodeId, Arc<str>)>,
+    missed_bytes: usize,
     pub(crate) incomplete: bool,
 }
 
@@ -48,10 +53,20 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn missed(&mut self, directory: NodeId, name: &str) {
-        if self.has_room() {
-            self.missed.insert((directory, Arc::from(name)));
+    /// Notes a name that is not in a folder; `path` is the length of the path that led there.
+    pub(crate) fn missed(&mut self, directory: NodeId, name: &str, path: usize) {
+        let key = (directory, Arc::from(name));
+        if self.missed.contains(&key) || !self.has_room() {
+            return;
         }
+        let bytes = name.len().saturating_add(path).saturating_add(ENTRY_BYTES);
+        let total = self.missed_bytes.saturating_add(bytes);
+        if total > MAX_MISSED_BYTES {
+            self.incomplete = true;
+            return;
+        }
+        self.missed_bytes = total;
+        self.missed.insert(key);
     }
 
     fn has_room(&mut self) -> bool {

@@ -17,7 +17,7 @@ const QUOTA: Quota = Quota {
     depth: 5,
 };
 
-fn repo() -> Repo {
+pub(super) fn repo() -> Repo {
     let mut repo = Repo::new();
     for (path, bytes, mode) in [
         ("a.txt", "hello", FileMode::Regular),

@@ -53,6 +53,11 @@ impl Meter {
             .saturating_add(u64::try_from(amount).unwrap_or(u64::MAX));
     }
 
+    /// The same for a count that is fuel already.
+    const fn add(&mut self, fuel: u64) {
+        self.charge = self.charge.saturating_add(fuel);
+    }
+
     /// Lets the engine hold a full slice again after the call under way.
     pub(super) const fn renew(&mut self) {
         self.renew = true;
@@ -110,6 +115,8 @@ pub(super) fn settle(
     if let Some(hit) = host.overdue() {
         return Err(Stop::Limit(hit).into());
     }
+    let walked = host.fs.take_walked();
+    host.meter.add(walked);
     let settled = host.meter.settle(fuel_left);
     store.set_fuel(settled.unwrap_or(0))?;
     match settled {

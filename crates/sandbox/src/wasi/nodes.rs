@@ -10,10 +10,10 @@ use probity_core::budget::{Limit, LimitHit};
 
 /// Most bytes moved by one call; a longer request is a short transfer.
 pub(super) const MAX_TRANSFER: u32 = 16 << 20;
+/// Fuel for each name that is looked up for a folder's reader.
+const LIST_CHARGE: usize = 8;
 /// Fuel for each name that a folder's reader receives.
 pub(super) const ENTRY_CHARGE: usize = 50;
-/// Longest target of a symbolic link, in bytes.
-const MAX_TARGET: usize = 4096;
 
 /// Where a guest's output goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,16 +92,12 @@ impl Host {
     /// Writes bytes to a file or device at `at`, all of them or none. A write that is
     /// refused costs only the call.
     pub(super) fn write_node(&mut self, node: NodeId, at: u64, bytes: &[u8]) -> Result<(), Errno> {
-        // The first write to a layer's file copies it, which costs as much as the file is
-        // long.
-        let (device, copied) = match &self.fs.node(node).kind {
-            NodeKind::Device(device) => (Some(*device), 0),
+        let device = match &self.fs.node(node).kind {
+            NodeKind::Device(device) => Some(*device),
             NodeKind::Directory(_) => return Err(Errno::Isdir),
-            NodeKind::File(Content::Owned(_)) | NodeKind::Symlink(_) => (None, 0),
-            NodeKind::File(content @ (Content::Shared(_) | Content::Mapped(_))) => {
-                (None, content.bytes().len())
-            }
+            NodeKind::File(_) | NodeKind::Symlink(_) => None,
         };
+        let copied = self.copied(node);
         match device {
             None => {
                 let gap = at.saturating_sub(self.fs.node(node).size());
@@ -120,16 +116,44 @@ impl Host {
 
     /// Sets a file's size; what is added or cut is charged.
     pub(super) fn resize(&mut self, node: NodeId, size: u64) -> Result<(), Errno> {
-        let before = self.fs.node(node).size();
+        let (before, copied) = (self.fs.node(node).size(), self.copied(node));
         self.fs.set_len(node, size)?;
-        self.charge_long(size.abs_diff(before));
+        self.charge_resized(before, size, copied);
         Ok(())
+    }
+
+    /// Makes room in a file for `length` bytes from `offset`.
+    pub(super) fn allocate(&mut self, node: NodeId, offset: u64, length: u64) -> Result<(), Errno> {
+        let (before, copied) = (self.fs.node(node).size(), self.copied(node));
+        self.fs.allocate(node, offset, length)?;
+        self.charge_resized(before, self.fs.node(node).size(), copied);
+        Ok(())
+    }
+
+    fn charge_resized(&mut self, before: u64, after: u64, copied: usize) {
+        if after != before {
+            self.charge(copied);
+        }
+        self.charge_long(after.abs_diff(before));
+    }
+
+    /// What the first change of a layer's file costs: it is copied.
+    fn copied(&self, node: NodeId) -> usize {
+        match &self.fs.node(node).kind {
+            NodeKind::File(content @ (Content::Shared(_) | Content::Mapped(_))) => {
+                content.bytes().len()
+            }
+            NodeKind::File(Content::Owned(_))
+            | NodeKind::Directory(_)
+            | NodeKind::Symlink(_)
+            | NodeKind::Device(_) => 0,
+        }
     }
 
     /// The names in a folder, `.` and `..` first, the rest sorted.
     pub(super) fn list(&mut self, node: NodeId) -> Result<Listing, Errno> {
         let rows: Listing = self.fs.list(node)?.into();
-        self.charge(rows.len());
+        self.charge(rows.len().saturating_mul(LIST_CHARGE));
         Ok(rows)
     }
 
@@ -143,9 +167,6 @@ impl Host {
 
     /// Makes a symbolic link. Its target is text; it is judged when it is followed.
     pub(super) fn symlink(&mut self, target: &str, grant: NodeId, path: &str) -> Result<(), Errno> {
-        if target.len() > MAX_TARGET {
-            return Err(Errno::Nametoolong);
-        }
         self.fs.symlink(target, grant, path)
     }
 

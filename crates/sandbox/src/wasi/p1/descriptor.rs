@@ -16,6 +16,12 @@ pub(super) mod rights {
     pub(in crate::wasi::p1) const FD_FILESTAT_SET_SIZE: u64 = 1 << 22;
     /// Every right that WASI 0.1 defines.
     pub(in crate::wasi::p1) const ALL: u64 = (1 << 30) - 1;
+    const PATH_FILESTAT_SET_SIZE: u64 = 1 << 19;
+    /// What can be done with a folder itself: no writing to it and no place in it. The
+    /// right to set sizes by path is told by nobody, as no call but `path_open` could.
+    pub(in crate::wasi::p1) const DIRECTORY: u64 = ALL
+        & !(FD_DATASYNC | FD_SEEK | FD_TELL | FD_WRITE | FD_ALLOCATE | FD_FILESTAT_SET_SIZE)
+        & !PATH_FILESTAT_SET_SIZE;
 }
 
 /// `fdflags` of WASI 0.1.
@@ -95,7 +101,7 @@ impl Descriptors {
         }
         for (node, path) in preopens {
             fs.hold(*node);
-            let mut descriptor = Descriptor::new(Target::Node(*node), rights::ALL);
+            let mut descriptor = Descriptor::new(Target::Node(*node), rights::DIRECTORY);
             descriptor.preopen = Some(path.clone());
             all.insert(files, descriptor)?;
         }

@@ -9,6 +9,8 @@ use super::descriptor::{Descriptor, FLAG_APPEND, FLAGS_KNOWN, Target, rights};
 use super::memory::Vector;
 use crate::fs::{Errno, FileType, NewTimes, NodeId, NodeKind, Stat};
 
+/// Fuel for each vector of a gather or scatter call.
+const VECTOR_CHARGE: usize = 10;
 /// Bytes of a `dirent`.
 const DIRENT: usize = 24;
 
@@ -35,15 +37,7 @@ pub(super) fn fd_allocate(
     let descriptor = call.host.descriptors.get(fd)?;
     descriptor.may(rights::FD_ALLOCATE)?;
     let node = descriptor.node()?;
-    let end = offset.checked_add(length).ok_or(Errno::Fbig)?;
-    if length == 0 {
-        return Err(Errno::Inval);
-    }
-    let size = call.host.fs.node(node).size();
-    if end > size {
-        call.host.resize(node, end)?;
-    }
-    Ok(())
+    call.host.allocate(node, offset, length)
 }
 
 pub(super) fn fd_close(call: &mut Call<'_>, fd: u32) -> Result<(), Errno> {
@@ -198,6 +192,14 @@ pub(super) fn fd_prestat_dir_name(
     call.memory.write(buffer, path.as_bytes())
 }
 
+/// The buffers of a gather or scatter call, paid for one by one, empty ones too.
+fn gather(call: &mut Call<'_>, vectors: u32, count: u32) -> Result<Vec<Vector>, Errno> {
+    let found = call.memory.vectors(vectors, count, MAX_TRANSFER)?;
+    call.host
+        .charge((count as usize).saturating_mul(VECTOR_CHARGE));
+    Ok(found)
+}
+
 pub(super) fn fd_pread(
     call: &mut Call<'_>,
     fd: u32,
@@ -209,7 +211,7 @@ pub(super) fn fd_pread(
     let descriptor = call.host.descriptors.get(fd)?;
     descriptor.may(rights::FD_READ)?;
     let node = descriptor.node()?;
-    let vectors = call.memory.vectors(vectors, count, MAX_TRANSFER)?;
+    let vectors = gather(call, vectors, count)?;
     let done = read_node(call, node, offset, &vectors)?;
     call.memory.write_u32(out, done)
 }
@@ -224,7 +226,7 @@ pub(super) fn fd_read(
     let descriptor = call.host.descriptors.get(fd)?;
     descriptor.may(rights::FD_READ)?;
     let (target, at) = (descriptor.target, descriptor.offset);
-    let vectors = call.memory.vectors(vectors, count, MAX_TRANSFER)?;
+    let vectors = gather(call, vectors, count)?;
     let done = match target {
         Target::Stdin => read_stdin(call, &vectors)?,
         Target::Stdout | Target::Stderr => return Err(Errno::Badf),
@@ -281,7 +283,7 @@ pub(super) fn fd_pwrite(
     let descriptor = call.host.descriptors.get(fd)?;
     descriptor.may(rights::FD_WRITE)?;
     let node = descriptor.node()?;
-    let vectors = call.memory.vectors(vectors, count, MAX_TRANSFER)?;
+    let vectors = gather(call, vectors, count)?;
     let done = write_node(call, node, offset, &vectors)?;
     call.memory.write_u32(out, done)
 }
@@ -300,13 +302,14 @@ pub(super) fn fd_write(
         descriptor.flags & FLAG_APPEND != 0,
         descriptor.offset,
     );
-    let vectors = call.memory.vectors(vectors, count, MAX_TRANSFER)?;
+    let vectors = gather(call, vectors, count)?;
     let done = match target {
         Target::Stdin => return Err(Errno::Badf),
         Target::Stdout => print(call, Standard::Output, &vectors)?,
         Target::Stderr => print(call, Standard::Error, &vectors)?,
         Target::Node(node) => {
-            let at = if appends {
+            // Writing nothing moves nothing.
+            let at = if appends && !vectors.is_empty() {
                 call.host.fs.node(node).size()
             } else {
                 at

@@ -3,6 +3,8 @@
 //! All 46 functions are linked: implemented, or refused with the right error number.
 //! Sockets, signals and everything that could reach the host are refused.
 
+#[cfg(all(test, target_os = "linux"))]
+mod against_tmpfs;
 mod clock;
 mod descriptor;
 mod fd;

@@ -8,7 +8,7 @@
 use super::Call;
 use super::descriptor::{Descriptor, Target, rights};
 use super::fd::{known_flags, new_times, write_stat};
-use crate::fs::{Errno, Follow, NodeId, OpenFlags};
+use crate::fs::{Errno, FileType, Follow, NodeId, OpenFlags};
 
 /// `oflags` of WASI 0.1.
 const CREATE: u32 = 1 << 0;
@@ -23,7 +23,7 @@ fn below(call: &mut Call<'_>, fd: u32, path: u32, length: u32) -> Result<(NodeId
     let node = call.host.descriptors.get(fd)?.node()?;
     let text = call.memory.text(path, length)?;
     call.host.charge(text.len());
-    Ok((call.host.folder(node)?, text))
+    Ok((node, text))
 }
 
 const fn follow(flags: u32) -> Follow {
@@ -67,6 +67,10 @@ pub(super) fn path_open(
             write: base & (writes & !rights::FD_DATASYNC) != 0,
         },
     )?;
+    let base = match call.host.fs.node(node).file_type() {
+        FileType::Directory => base & rights::DIRECTORY,
+        FileType::RegularFile | FileType::SymbolicLink | FileType::CharacterDevice => base,
+    };
     let mut descriptor = Descriptor::new(Target::Node(node), base);
     descriptor.inheriting = inheriting;
     descriptor.flags = fd_flags;

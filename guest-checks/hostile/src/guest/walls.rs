@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use super::REFUSED;
 
 /// Prints how one attempt ended and tells whether it was refused.
-fn refused<T>(what: &str, result: io::Result<T>) -> bool {
+pub(super) fn refused<T>(what: &str, result: io::Result<T>) -> bool {
     match result {
         Ok(_) => println!("{what}: went through"),
         Err(ref error) => println!("{what}: refused: {error}"),
@@ -18,7 +18,7 @@ fn refused<T>(what: &str, result: io::Result<T>) -> bool {
 }
 
 /// The exit code for a list of attempts: refused only if every one was.
-fn verdict(refused: &[bool]) -> ExitCode {
+pub(super) fn verdict(refused: &[bool]) -> ExitCode {
     if refused.iter().all(|refused| *refused) {
         ExitCode::from(REFUSED)
     } else {

@@ -1,0 +1,11 @@
+;; A component that asks for the network.
+(component
+  (import "wasi:sockets/instance-network@0.2.0" (instance
+    (export "network" (type (sub resource)))
+    (export "instance-network" (func (result u32)))))
+  (core module $main
+    (func (export "run") (result i32) (i32.const 0)))
+  (core instance $main (instantiate $main))
+  (func $run (result (result)) (canon lift (core func $main "run")))
+  (instance $command (export "run" (func $run)))
+  (export "wasi:cli/run@0.2.0" (instance $command)))

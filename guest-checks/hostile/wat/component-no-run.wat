@@ -1,0 +1,3 @@
+;; A component without an entry.
+(component
+  (core module (func)))

@@ -1,0 +1,10 @@
+;; A component that asks for what nobody offers.
+(component
+  (import "acme:shell/exec" (instance
+    (export "system" (func (param "command" string) (result u32)))))
+  (core module $main
+    (func (export "run") (result i32) (i32.const 0)))
+  (core instance $main (instantiate $main))
+  (func $run (result (result)) (canon lift (core func $main "run")))
+  (instance $command (export "run" (func $run)))
+  (export "wasi:cli/run@0.2.0" (instance $command)))

@@ -1,0 +1,4 @@
+;; An entry that wants arguments.
+(module
+  (memory (export "memory") 1)
+  (func (export "_start") (param i32 i64)))

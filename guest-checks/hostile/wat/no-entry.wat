@@ -1,0 +1,3 @@
+;; No entry.
+(module
+  (memory (export "memory") 1))

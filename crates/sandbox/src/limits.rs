@@ -71,10 +71,6 @@ impl Pool {
 
     /// Whether one of the pool's members may grow from `current` to `desired`.
     fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
-        // Past its own maximum no growth can succeed, so none is granted.
-        if maximum.is_some_and(|maximum| desired > maximum) {
-            return false;
-        }
         let as_u64 = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
         let total = self
             .used
@@ -82,6 +78,10 @@ impl Pool {
             .saturating_add(as_u64(desired));
         if total > self.cap {
             self.refused = self.refused.max(Some(total));
+            return false;
+        }
+        // Past its own maximum no growth can succeed, so none is granted.
+        if maximum.is_some_and(|maximum| desired > maximum) {
             return false;
         }
         self.used = total;

@@ -8,7 +8,8 @@ use probity_core::budget::{Budget, Limit, LimitHit};
 
 use crate::cancel::Cancel;
 use crate::engine::{
-    Code, CodeCache, EngineError, Kind, Module, ModuleError, ModuleLimits, compatibility, scan,
+    Code, CodeCache, EngineError, Kind, Module, ModuleError, ModuleLimits, Shape, compatibility,
+    scan,
 };
 use crate::guest::{Invocation, Run, RunError};
 use crate::isolation::{Compiled, CompiledCode, InProcess, Isolation};
@@ -107,7 +108,9 @@ impl Sandbox {
             })));
         }
         // Whether a module is accepted must not depend on what is in the cache.
-        let kind = match scan(bytes, &trust.limits()) {
+        // Its size was measured already, by the budget.
+        let limits = trust.limits().with(Shape::ModuleSize, cap);
+        let kind = match scan(bytes, &limits) {
             Ok(facts) => facts.kind,
             Err(refused) => return Ok(Err(refused.into())),
         };

@@ -88,7 +88,7 @@
       (call $path_open (i32.const 4) (i32.const 0) (i32.const 1067) (i32.const 8) (i32.const 0)
         (i64.const 2) (i64.const 2) (i32.const 0) (i32.const 2048)))
     ;; make over a file
-    (call $want (i32.const 112) (i32.const 54)
+    (call $want (i32.const 112) (i32.const 31)
       (call $path_open (i32.const 4) (i32.const 0) (i32.const 1036) (i32.const 2) (i32.const 1)
         (i64.const 2) (i64.const 2) (i32.const 0) (i32.const 2048)))
     ;; make

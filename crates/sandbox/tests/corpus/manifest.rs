@@ -55,8 +55,6 @@ pub(crate) struct Guest {
     /// The adapters that it is for.
     #[serde(default = "first")]
     wasi: BTreeSet<Wasi>,
-    /// What has to come before this row is run; until then only its bytes are checked.
-    pub(crate) pending: Option<String>,
 }
 
 fn first() -> BTreeSet<Wasi> {
@@ -75,7 +73,7 @@ pub(crate) enum Wasi {
 }
 
 /// Endings, of which one has to come.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expect {
     /// This exit code.

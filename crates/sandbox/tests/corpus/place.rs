@@ -1,7 +1,7 @@
 //! Where guests are run, and what is measured around them.
 //!
-//! [`Place`] is all that the table is run against, so that the same rows can be run in this
-//! process, in a worker process and as components.
+//! The same rows are run in this process and in a worker process, as modules and as
+//! components.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -12,9 +12,8 @@ use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use probity_core::repo::{File, FileMode};
 use probity_core::{Digest, Repo, RepoPath};
 use probity_sandbox::engine::ModuleError;
-use probity_sandbox::fs::{Access, Device, Filesystem, Quota};
-use probity_sandbox::guest::START_TIME;
-use probity_sandbox::{Engine, Invocation, Module, Run};
+use probity_sandbox::fs::{Access, Device, Devices, Mounts};
+use probity_sandbox::{Invocation, Module, Run, Sandbox, Trust};
 
 use crate::manifest::{Guest, Wasi};
 
@@ -53,15 +52,6 @@ pub(crate) struct Ended {
     pub(crate) host_mib: u64,
 }
 
-/// Runs guests.
-pub(crate) trait Place {
-    /// What it runs.
-    fn wasi(&self) -> Wasi;
-
-    /// Runs the guest `bytes` as the row says.
-    fn run(&self, guest: &Guest, bytes: &[u8]) -> Ended;
-}
-
 /// Small bounds, so that every attack meets them soon.
 pub(crate) fn budget() -> Budget {
     Budget {
@@ -80,7 +70,7 @@ pub(crate) fn budget() -> Budget {
 }
 
 /// The files that every guest finds: a read-only repository, an empty folder, devices.
-pub(crate) fn files() -> Filesystem {
+pub(crate) fn files() -> Mounts {
     let mut repo = Repo::new();
     let mut put = |name: &str, file: File| {
         let path: RepoPath = name.parse().unwrap();
@@ -93,65 +83,96 @@ pub(crate) fn files() -> Filesystem {
     for number in 0..300 {
         put(&format!("many/{number}"), File::regular(*b""));
     }
-    let mut fs = Filesystem::new(Quota::from(&budget()), START_TIME);
-    fs.mount("/repo", repo.root(), Access::ReadOnly).unwrap();
-    fs.mount_empty("/tmp", Access::Writable).unwrap();
-    for (path, device) in [
-        ("/dev/null", Device::Null),
-        ("/dev/zero", Device::Zero),
-        ("/dev/urandom", Device::Random),
-        ("/dev/results", Device::Results),
-    ] {
-        fs.mount_device(path, device).unwrap();
-    }
-    fs
+    let mut mounts = Mounts::new(Devices::Usual);
+    mounts.folder("/repo", repo.root(), Access::ReadOnly);
+    mounts.empty("/tmp", Access::Writable);
+    mounts.device("/dev/results", Device::Results);
+    mounts
 }
 
-/// Modules of WASI 0.1 in this process.
-pub(crate) struct InProcess {
-    engine: Engine,
-    /// The last module, which many rows in a row share; it is compiled outside the bounds.
+/// A place where guests are run, as modules or as components.
+pub(crate) struct Place {
+    sandbox: Sandbox,
+    wasi: Wasi,
+    /// The process whose time and memory are measured.
+    process: String,
+    /// The module that many rows share; it is compiled outside the bounds.
     shared: OnceLock<(Digest, Module)>,
 }
 
-impl InProcess {
-    pub(crate) fn new() -> Self {
+impl Place {
+    /// Threads of this process.
+    pub(crate) fn in_process(wasi: Wasi) -> Self {
         Self {
-            engine: Engine::new(None).unwrap(),
+            sandbox: Sandbox::in_process(None).unwrap(),
+            wasi,
+            process: "self".to_owned(),
             shared: OnceLock::new(),
         }
     }
 
+    /// One worker process.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn in_a_worker(wasi: Wasi) -> Self {
+        use probity_sandbox::worker::{PoolSettings, Process, WorkerCommand};
+        let command = WorkerCommand::program(env!("CARGO_BIN_EXE_probity-worker"));
+        let settings = PoolSettings {
+            workers: 1,
+            guests_per_worker: u32::MAX,
+            ..PoolSettings::default()
+        };
+        let pool = Process::new(command, settings).unwrap();
+        pool.lockdown().unwrap();
+        let worker = pool.idle_workers()[0];
+        Self {
+            sandbox: Sandbox::new(pool, None).unwrap(),
+            wasi,
+            process: worker.to_string(),
+            shared: OnceLock::new(),
+        }
+    }
+
+    /// What it runs.
+    pub(crate) fn wasi(&self) -> Wasi {
+        self.wasi
+    }
+
     /// Compiles a module that many rows share, so that no row pays for it.
     pub(crate) fn share(&self, bytes: &[u8]) {
-        let module = self.engine.module(bytes, u64::MAX).unwrap().unwrap();
+        let module = self.compile(bytes).unwrap();
         assert!(self.shared.set((Digest::of(bytes), module)).is_ok());
+    }
+
+    /// Compiles a guest, as a component where it is not one and has to be.
+    fn compile(&self, bytes: &[u8]) -> Result<Module, ModuleError> {
+        let wrap = self.wasi == Wasi::Components && !super::is_component(bytes);
+        let wrapped = wrap.then(|| super::adapter::componentize(bytes));
+        let bytes = wrapped.as_deref().unwrap_or(bytes);
+        self.sandbox
+            .module(bytes, &budget(), Trust::Untrusted)
+            .unwrap()
     }
 
     fn module(&self, bytes: &[u8]) -> Result<Module, ModuleError> {
         match self.shared.get() {
             Some((digest, module)) if *digest == Digest::of(bytes) => Ok(module.clone()),
-            _ => self.engine.module(bytes, budget().module_size.0).unwrap(),
+            _ => self.compile(bytes),
         }
     }
-}
 
-impl Place for InProcess {
-    fn wasi(&self) -> Wasi {
-        Wasi::Modules
-    }
-
-    fn run(&self, guest: &Guest, bytes: &[u8]) -> Ended {
+    /// Runs the guest `bytes` as the row says.
+    pub(crate) fn run(&self, guest: &Guest, bytes: &[u8]) -> Ended {
         let mut invocation = Invocation::command(guest.arguments(), files(), budget());
         invocation.env = vec![("HOSTILE".to_owned(), "1".to_owned())];
         invocation.preopens = guest.preopens();
-        let before = memory::start();
-        let (started, cpu) = (Instant::now(), cpu_time());
+        let process = self.process.as_str();
+        let before = memory::start(process);
+        let (started, cpu) = (Instant::now(), cpu_time(process));
         let run = self
             .module(bytes)
-            .map(|module| invocation.run(&self.engine, &module).unwrap());
-        let took = (started.elapsed(), cpu_time().saturating_sub(cpu));
-        let grown = memory::peak().saturating_sub(before);
+            .map(|module| self.sandbox.run(invocation, &module).unwrap());
+        let took = (started.elapsed(), cpu_time(process).saturating_sub(cpu));
+        let grown = memory::peak(process).saturating_sub(before);
         ended(run, took, grown)
     }
 }
@@ -170,7 +191,7 @@ fn ended(run: Result<Run, ModuleError>, took: (Duration, Duration), grown: u64) 
             String::from_utf8_lossy(&run.stdout.bytes).into_owned(),
             run.memory_peak.0,
         ),
-        Err(ModuleError::TooLarge(hit)) => (
+        Err(ModuleError::Limit(hit)) => (
             Ending::Limit(hit.limit.name()),
             Vec::new(),
             String::new(),
@@ -193,36 +214,36 @@ fn ended(run: Result<Run, ModuleError>, took: (Duration, Duration), grown: u64) 
     }
 }
 
-/// The processor's time that this process has used, of all threads. Elsewhere than on
-/// Linux nothing is measured.
-fn cpu_time() -> Duration {
+/// The processor's time that a process has used, of all threads. Elsewhere than on Linux
+/// nothing is measured.
+fn cpu_time(process: &str) -> Duration {
     // After the name in brackets, fields 12 and 13 are the times in user and kernel mode,
     // in the hundredths of a second that Linux shows to programs.
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let ticks = fields.split_whitespace().skip(11).take(2);
     let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks.saturating_mul(10))
 }
 
-/// The most memory that this process had, from a point on. Elsewhere than on Linux nothing
+/// The most memory that a process had, from a point on. Elsewhere than on Linux nothing
 /// is measured.
 mod memory {
     /// Forgets the peak; returns the bytes in use.
-    pub(super) fn start() -> u64 {
+    pub(super) fn start(process: &str) -> u64 {
         // 5 resets the peak. A kernel that refuses leaves the bound weaker, not wrong:
         // a peak before the guest then counts as the guest's.
-        let _ = std::fs::write("/proc/self/clear_refs", "5");
-        field("VmRSS:")
+        let _ = std::fs::write(format!("/proc/{process}/clear_refs"), "5");
+        field(process, "VmRSS:")
     }
 
     /// The most bytes in use since then.
-    pub(super) fn peak() -> u64 {
-        field("VmHWM:")
+    pub(super) fn peak(process: &str) -> u64 {
+        field(process, "VmHWM:")
     }
 
-    fn field(name: &str) -> u64 {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    fn field(process: &str, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
         status
             .lines()
             .find_map(|line| {

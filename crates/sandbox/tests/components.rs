@@ -787,9 +787,13 @@ const COMPOSED: &str = r#"(component
     (export "wasi:cli/run@0.2.0" (instance $r)))"#;
 
 #[test]
-fn components_may_be_composed_of_others() {
-    let run = run_bytes(&wat::parse_str(COMPOSED).unwrap(), invocation(budget()));
-    assert_eq!(run.ending, Ending::Exited(0));
+fn components_composed_of_others_are_refused() {
+    let bytes = wat::parse_str(COMPOSED).unwrap();
+    let refused = sandbox().module(&bytes, &Budget::check(), Trust::Untrusted);
+    let Err(refused) = refused.unwrap() else {
+        panic!("it was compiled");
+    };
+    assert!(refused.to_string().contains("composed"), "{refused}");
 }
 
 #[test]

@@ -209,9 +209,7 @@ fn config() -> Config {
         .wasm_component_model(true)
         .wasm_exceptions(true)
         .wasm_memory64(false)
-        // For the engine's own adapters between components, which it cannot make without;
-        // the scan refuses it in what guests bring.
-        .wasm_multi_memory(true)
+        .wasm_multi_memory(false)
         .wasm_relaxed_simd(false)
         .wasm_gc(false)
         .wasm_tail_call(false)

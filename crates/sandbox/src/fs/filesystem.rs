@@ -245,6 +245,7 @@ impl Filesystem {
             writable: access == Access::Writable,
             pinned: false,
             own: false,
+            read: false,
             parent,
             origin: None,
             accessed: self.now,

@@ -81,6 +81,8 @@ pub(crate) struct Node {
     pub(crate) own: bool,
     /// For a folder, the one that holds it.
     pub(crate) parent: NodeId,
+    /// Whether the read set has it already.
+    pub(crate) read: bool,
     /// Where it stood when the guest started, if it did.
     pub(crate) origin: Option<(NodeId, Arc<str>)>,
     pub(crate) accessed: u64,

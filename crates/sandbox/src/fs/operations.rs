@@ -537,7 +537,9 @@ impl Filesystem {
     }
 
     fn record_read(&mut self, node: NodeId) {
-        if self.node(node).origin.is_some() {
+        let found = self.node_mut(node);
+        if found.origin.is_some() && !found.read {
+            found.read = true;
             self.recorder.read(node);
         }
     }

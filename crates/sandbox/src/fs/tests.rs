@@ -313,3 +313,147 @@ fn mounts_are_checked() {
         );
     }
 }
+
+#[test]
+fn a_name_with_a_slash_is_a_folder_s_and_no_link_is_followed_for_it() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    fs.make_directory(root, "tmp/d").unwrap();
+    fs.symlink("d", root, "tmp/to-d").unwrap();
+    fs.symlink("nothing", root, "tmp/dangling").unwrap();
+    // The folder behind a link is neither removed nor moved nor made through it.
+    assert_eq!(fs.remove_directory(root, "tmp/to-d/"), Err(Errno::Notdir));
+    assert_eq!(
+        fs.rename((root, "tmp/to-d/"), (root, "tmp/e")),
+        Err(Errno::Notdir)
+    );
+    assert_eq!(fs.make_directory(root, "tmp/dangling/"), Err(Errno::Exist));
+    assert_eq!(fs.unlink(root, "tmp/to-d/"), Err(Errno::Notdir));
+    // What is only looked at is followed.
+    let folder = grant(&mut fs, "tmp/to-d/");
+    assert_eq!(folder, grant(&mut fs, "tmp/d"));
+    // A file is not made under a folder's name.
+    for path in ["tmp/new/", "tmp/d/", "tmp/to-d/"] {
+        assert_eq!(
+            fs.open(root, path, Follow::Yes, WRITE),
+            Err(Errno::Isdir),
+            "{path}"
+        );
+    }
+    let both = OpenFlags {
+        directory: true,
+        ..WRITE
+    };
+    assert_eq!(
+        fs.open(root, "tmp/new", Follow::Yes, both),
+        Err(Errno::Inval)
+    );
+    let directory = OpenFlags {
+        directory: true,
+        ..OpenFlags::default()
+    };
+    assert_eq!(
+        fs.open(root, "tmp/to-d", Follow::No, directory),
+        Err(Errno::Notdir)
+    );
+}
+
+#[test]
+fn a_path_that_ends_in_dots_names_nothing_to_change() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    fs.make_directory(root, "tmp/d").unwrap();
+    assert_eq!(fs.remove_directory(root, "tmp/d/."), Err(Errno::Inval));
+    assert_eq!(fs.remove_directory(root, "tmp/d/.."), Err(Errno::Notempty));
+    assert_eq!(fs.unlink(root, "tmp/d/."), Err(Errno::Isdir));
+    let dots = fs.rename((root, "tmp/nothing"), (root, "tmp/d/.."));
+    assert_eq!(dots, Err(Errno::Busy));
+    assert_eq!(fs.symlink("", root, "tmp/s"), Err(Errno::Noent));
+    assert_eq!(
+        fs.symlink(&"s".repeat(4096), root, "tmp/s"),
+        Err(Errno::Nametoolong)
+    );
+    let longest = "./".repeat(2047) + "x";
+    assert_eq!(fs.existing(root, &longest, Follow::No), Err(Errno::Noent));
+    let longer = format!("{longest}x");
+    assert_eq!(
+        fs.existing(root, &longer, Follow::No),
+        Err(Errno::Nametoolong)
+    );
+}
+
+#[test]
+fn a_removed_folder_keeps_nothing_of_the_one_above() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    fs.make_directory(root, "tmp/above").unwrap();
+    fs.make_directory(root, "tmp/above/d").unwrap();
+    let open = OpenFlags::default();
+    let held = fs.open(root, "tmp/above/d", Follow::No, open).unwrap();
+    fs.remove_directory(root, "tmp/above/d").unwrap();
+    fs.remove_directory(root, "tmp/above").unwrap();
+    // The node of the folder above serves for something else now.
+    write(&mut fs, "tmp/file", b"").unwrap();
+    let rows = fs.list(held).unwrap();
+    let types: Vec<FileType> = rows
+        .iter()
+        .map(|(_, node)| fs.node(*node).file_type())
+        .collect();
+    assert_eq!(types, [FileType::Directory; 2]);
+    assert_eq!(fs.stat(held).links, 0);
+    assert_eq!(fs.make_directory(held, "new"), Err(Errno::Noent));
+    fs.close(held);
+    fs.unlink(root, "tmp/file").unwrap();
+    assert_eq!(fs.quota_use().inodes, 0);
+}
+
+#[test]
+fn further_names_count_as_inodes() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    write(&mut fs, "tmp/f", b"").unwrap();
+    let link = |fs: &mut Filesystem, from: &str, to: &str| {
+        fs.hard_link((root, from), Follow::No, (root, to))
+    };
+    for index in 0..9 {
+        link(&mut fs, "tmp/f", &format!("tmp/{index}")).unwrap();
+    }
+    assert_eq!(link(&mut fs, "tmp/f", "tmp/more"), Err(Errno::Nospc));
+    assert_eq!(link(&mut fs, "rw/a.txt", "tmp/more"), Err(Errno::Nospc));
+    // Moving a name needs no room.
+    fs.rename((root, "tmp/0"), (root, "rw/0")).unwrap();
+    fs.unlink(root, "tmp/f").unwrap();
+    link(&mut fs, "rw/a.txt", "tmp/more").unwrap();
+    assert_eq!(fs.quota_use().inodes, 10);
+}
+
+#[test]
+fn a_folder_takes_its_depth_along() {
+    let mut fs = filesystem();
+    let root = NodeId::ROOT;
+    for path in ["tmp/a", "tmp/a/b", "tmp/a/b/c", "tmp/x", "tmp/x/y"] {
+        fs.make_directory(root, path).unwrap();
+    }
+    // The root is 0, so `tmp/x/y/a/b/c` would be 6; the quota is 5.
+    let deep = fs.rename((root, "tmp/a"), (root, "tmp/x/y/a"));
+    assert_eq!(deep, Err(Errno::Nametoolong));
+    fs.rename((root, "tmp/a"), (root, "tmp/x/a")).unwrap();
+    fs.rename((root, "tmp/x/a"), (root, "tmp/a")).unwrap();
+}
+
+#[test]
+fn allocating_within_a_file_changes_only_its_times() {
+    let mut fs = filesystem();
+    let node = grant(&mut fs, "rw/a.txt");
+    fs.now = 9;
+    assert_eq!(fs.allocate(node, 0, 0), Err(Errno::Inval));
+    assert_eq!(fs.allocate(node, u64::MAX, 1), Err(Errno::Fbig));
+    fs.allocate(node, 0, 3).unwrap();
+    let stat = fs.stat(node);
+    assert_eq!((stat.size, stat.modified), (5, 9));
+    assert_eq!(fs.quota_use().bytes, 0);
+    fs.allocate(node, 3, 5).unwrap();
+    assert_eq!(read(&mut fs, "rw/a.txt").unwrap(), b"hello\0\0\0");
+    let read_only = grant(&mut fs, "ro/a.txt");
+    assert_eq!(fs.allocate(read_only, 0, 3), Err(Errno::Rofs));
+}

@@ -112,7 +112,7 @@ pub(super) fn settle(
     if let Some(stop) = host.stop.take() {
         return Err(stop.into());
     }
-    if let Some(hit) = host.overdue() {
+    if let Some(hit) = host.overdue_now_and_then() {
         return Err(Stop::Limit(hit).into());
     }
     let walked = host.fs.take_walked();

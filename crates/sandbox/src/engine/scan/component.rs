@@ -173,6 +173,19 @@ impl Components {
             .saturating_sub(u32::try_from(lifted).unwrap_or(u32::MAX));
         for item in section.clone().into_iter_with_offsets() {
             let (offset, function) = item.map_err(|e| refused(&e))?;
+            let converts = matches!(
+                function,
+                CanonicalFunction::Lift { .. } | CanonicalFunction::Lower { .. }
+            );
+            // Between two components the engine converts strings for next to no fuel, and its
+            // adapters need more than one memory in a module.
+            if converts && self.open.len() > 1 {
+                return Err(ScanError::Unsupported {
+                    what: "a component composed of components with code of their own",
+                    hint: "ship one component, or link its parts as core modules",
+                    offset,
+                });
+            }
             let index = match function {
                 CanonicalFunction::Lift { .. } => {
                     next = next.saturating_add(1);

@@ -10,6 +10,13 @@
 //! Where the two are meant to differ, `native.rs` puts WASI's rule in place of the
 //! kernel's; its header lists every such place with the reason. Nothing else may differ.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test has nobody to report to"
+)]
+
 mod direct;
 mod native;
 mod operation;

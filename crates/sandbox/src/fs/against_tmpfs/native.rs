@@ -20,6 +20,11 @@
 //! | links and size of a folder | count its folders and entries | 1, or 0 once removed; 0 bytes | a way of storing them, not compared |
 //! | time of the last access | set by reading | set by `set_times` only | as if mounted with `noatime`, only compared where set |
 
+#![allow(
+    clippy::unnecessary_cast,
+    reason = "the kernel's types differ from machine to machine"
+)]
+
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 

@@ -8,6 +8,7 @@ mod diffs;
 mod fuzz;
 mod packs;
 mod probity;
+mod soak;
 mod tasks;
 mod test;
 mod wasi_testsuite;
@@ -31,6 +32,9 @@ Usage: cargo xtask CHORE
   fuzz [--seconds N] [TARGET …]
                      run the fuzz targets of fuzz/ (all of them, 60 s each) on seeds
                      made from the conformance cases
+  soak [--seconds N] [calls|modules|components …]
+                     run random guests (all kinds, 60 s each): calls of every function of
+                     WASI, and modules and components through the whole path
   diffs [--sample N] try probity apply against git apply on the diffs between the releases
                      pinned in tests/release-diffs; with --sample on N of them only, always
                      the same, for which it fetches only what they need
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
         "tasks" => tasks::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "soak" => soak::run(rest),
         "diffs" => diffs::run(rest),
         "packs" => packs::run(rest),
         "wasi-testsuite" => wasi_testsuite::run(rest),

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --example embed -- REPO PATCH…`, where REPO holds a `probity.toml`.
 
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -10,6 +10,12 @@
 //! It fails when the host does: a panic, an error that no guest may cause, a guest that
 //! takes much longer than its budget, or this process growing beyond a bound.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "it tests, and has nobody else to report to"
+)]
+
 use std::io::{Read, Write as _};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -128,7 +134,10 @@ fn main() -> Result<ExitCode, Failure> {
             return Err(format!("this process grew by {} MiB", grown >> 20).into());
         }
     }
-    println!("{kind} from seed {seed}: {tally:?}, grown by {} MiB", resident().saturating_sub(before) >> 20);
+    println!(
+        "{kind} from seed {seed}: {tally:?}, grown by {} MiB",
+        resident().saturating_sub(before) >> 20
+    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -273,7 +282,9 @@ fn calls(random: &mut ChaCha8Rng) -> Result<Vec<u8>, Failure> {
                 format!(" (i64.const {value})")
             } else {
                 let low = i32::from_ne_bytes(
-                    u32::try_from(value & 0xffff_ffff).unwrap_or(0).to_ne_bytes(),
+                    u32::try_from(value & 0xffff_ffff)
+                        .unwrap_or(0)
+                        .to_ne_bytes(),
                 );
                 format!(" (i32.const {low})")
             };
@@ -300,7 +311,9 @@ fn calls(random: &mut ChaCha8Rng) -> Result<Vec<u8>, Failure> {
         data.extend_from_slice(&number.to_le_bytes());
     }
     for place in (0..data.len()).step_by(64) {
-        let path = ["a", "d/b", "../a", "d", "new", "x/y", "..", "/", "d/", "", "l", "."];
+        let path = [
+            "a", "d/b", "../a", "d", "new", "x/y", "..", "/", "d/", "", "l", ".",
+        ];
         let path = path[usize::try_from(pick(12))?];
         data[place..place + path.len()].copy_from_slice(path.as_bytes());
     }

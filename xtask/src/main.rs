@@ -8,6 +8,7 @@ mod diffs;
 mod fuzz;
 mod packs;
 mod probity;
+mod repeat;
 mod soak;
 mod tasks;
 mod test;
@@ -32,6 +33,8 @@ Usage: cargo xtask CHORE
   fuzz [--seconds N] [TARGET …]
                      run the fuzz targets of fuzz/ (all of them, 60 s each) on seeds
                      made from the conformance cases
+  repeat [--times N] judge one patch N times (40), in workers and threads, on one and on
+                     all processors, and compare the verdicts
   soak [--seconds N] [calls|modules|components …]
                      run random guests (all kinds, 60 s each): calls of every function of
                      WASI, and modules and components through the whole path
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         "tasks" => tasks::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "repeat" => repeat::run(rest),
         "soak" => soak::run(rest),
         "diffs" => diffs::run(rest),
         "packs" => packs::run(rest),

@@ -1,0 +1,140 @@
+//! `cargo xtask repeat`: one verdict many times, in every way in which it must be the same.
+//!
+//! The demonstration's project with its right patch — a parsed check, the patch's own size, a
+//! Python suite — and two more checks: a built-in pack and a guest written in C. It is judged
+//! in workers and in threads, on one processor and on all, several at a time. Everything
+//! outside `timings` must come out the same.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use crate::{probity, root, say};
+
+const TIMES: u32 = 40;
+
+/// What is added to the demonstration's spec.
+const MORE: &str = r#"
+[[check]]
+name = "final-newlines"
+kind = "pack"
+pack = "text"
+check = "final-newline"
+params = { paths = ["**"] }
+
+[[check]]
+name = "written-in-c"
+kind = "pack"
+pack = "./c.wasm"
+check = "-"
+"#;
+
+/// The ways: what is started, and what is added to the command.
+const WAYS: [(&str, &[&str], &str); 4] = [
+    ("workers, all processors", &[], "process"),
+    ("workers, one processor", &["taskset", "-c", "0"], "process"),
+    ("threads, all processors", &[], "thread"),
+    ("threads, one processor", &["taskset", "-c", "0"], "thread"),
+];
+
+pub(crate) fn run(args: &[String]) -> Result<bool> {
+    let times = match args {
+        [] => TIMES,
+        [flag, number] if flag == "--times" => number.parse().context("--times needs a number")?,
+        _ => anyhow::bail!("usage: cargo xtask repeat [--times N]"),
+    };
+    let binary = probity::build()?;
+    let folder = tempfile::tempdir()?;
+    let project = folder.path().join("project");
+    copy(&root().join("crates/cli/demo/project"), &project)?;
+    let spec = fs::read_to_string(project.join("probity.toml"))?;
+    fs::write(folder.path().join("spec.toml"), format!("{spec}{MORE}"))?;
+    let c = root().join("guest-checks/built/hostile-c.wasm");
+    fs::copy(c, folder.path().join("c.wasm"))?;
+    let patch = root().join("crates/cli/demo/fix.diff");
+
+    let (next, found) = (AtomicU32::new(0), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| -> Result<()> {
+        let runners: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| -> Result<()> {
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= times {
+                            return Ok(());
+                        }
+                        let index = usize::try_from(number)? % WAYS.len();
+                        let (way, before, isolation) =
+                            WAYS.get(index).copied().context("no such way")?;
+                        let mut words: Vec<&std::ffi::OsStr> =
+                            before.iter().map(std::ffi::OsStr::new).collect();
+                        words.push(binary.as_os_str());
+                        let (first, rest) = words.split_first().context("nothing to start")?;
+                        let output = Command::new(first)
+                            .args(rest)
+                            .args(["verify", "--json", "--repo", "project", "--isolation"])
+                            .args([isolation, "--spec", "spec.toml", "--patch"])
+                            .arg(&patch)
+                            .current_dir(folder.path())
+                            .output()?;
+                        let mut verdict: Value = serde_json::from_slice(&output.stdout)
+                            .with_context(|| {
+                                String::from_utf8_lossy(&output.stderr).into_owned()
+                            })?;
+                        let object = verdict.as_object_mut().context("no object")?;
+                        object.remove("timings");
+                        let mut found = found.lock().map_err(|_| anyhow::anyhow!("poisoned"))?;
+                        *found.entry((verdict.to_string(), way)).or_insert(0_u32) += 1;
+                    }
+                })
+            })
+            .collect();
+        for runner in runners {
+            runner
+                .join()
+                .map_err(|_| anyhow::anyhow!("a runner panicked"))??;
+        }
+        Ok(())
+    })?;
+    let found = found
+        .into_inner()
+        .map_err(|_| anyhow::anyhow!("a runner panicked"))?;
+    let mut verdicts: Vec<&String> = found.keys().map(|(verdict, _)| verdict).collect();
+    verdicts.dedup();
+    for ((verdict, way), count) in &found {
+        let number = verdicts.iter().position(|other| *other == verdict);
+        say(&format!(
+            "verdict {}: {count:5} times in {way}",
+            number.unwrap_or_default() + 1
+        ));
+    }
+    let verdict: Value = serde_json::from_str(verdicts.first().context("nothing was judged")?)?;
+    for check in verdict["checks"].as_array().into_iter().flatten() {
+        say(&format!(
+            "  {}: {}, {} fuel",
+            check["name"], check["outcome"], check["fuel"]
+        ));
+    }
+    say(&format!("{} distinct of {times}", verdicts.len()));
+    Ok(verdicts.len() == 1)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
     cancelled: Arc<AtomicBool>,
+    /// Another word that ends them, too.
+    outer: Option<Arc<Self>>,
 }
 
 impl Cancel {
@@ -16,9 +18,21 @@ impl Cancel {
         self.cancelled.store(true, Ordering::Release);
     }
 
+    /// A word of its own that this one implies, but not the other way round.
+    pub(crate) fn inner(&self) -> Self {
+        Self {
+            cancelled: Arc::default(),
+            outer: Some(Arc::new(self.clone())),
+        }
+    }
+
     /// Whether the word was given.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Acquire)
+            || self
+                .outer
+                .as_ref()
+                .is_some_and(|outer| outer.is_cancelled())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Three kinds of attempts, from the inside out. Hostile guests run in a worker and attack
 //! the walls that WebAssembly and our filesystem are. Workers are killed, stopped and
-//! orphaned. And a process that is locked down as a worker is tries, natively, what machine
+//! cancelled. And a process that is locked down as a worker is tries, natively, what machine
 //! code that broke out of the engine would try.
 
 use std::time::{Duration, Instant};
@@ -314,7 +314,11 @@ fn struck(command: &WorkerCommand, blow: Blow) -> Result<Finding, DoctorError> {
         },
     )?;
     pool.lockdown()?;
-    let worker = pool.idle_workers().first().copied();
+    let worker = pool
+        .idle_workers()
+        .first()
+        .copied()
+        .ok_or_else(|| DoctorError::Setup("no worker is idle".to_owned()))?;
     let sandbox = Sandbox::new(pool, None)?;
     let budget = Budget {
         fuel: Fuel(u64::MAX / 4),
@@ -330,8 +334,8 @@ fn struck(command: &WorkerCommand, blow: Blow) -> Result<Finding, DoctorError> {
     let run = std::thread::scope(|scope| {
         let run = scope.spawn(|| sandbox.run(invocation, &module));
         std::thread::sleep(Duration::from_millis(100));
-        let process = worker
-            .and_then(|id| i32::try_from(id).ok())
+        let process = i32::try_from(worker)
+            .ok()
             .and_then(rustix::process::Pid::from_raw);
         match (blow, process) {
             (Blow::Cancel, _) | (_, None) => cancel.cancel(),

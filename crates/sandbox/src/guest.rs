@@ -150,6 +150,25 @@ pub enum RunError {
     Panicked,
 }
 
+impl Run {
+    /// The run, if it holds no more than `budget` allows: for one that came from a worker,
+    /// which a guest may have taken over.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn within(mut self, budget: &Budget) -> Option<Self> {
+        // Between head and tail stands a line that says how much was dropped.
+        let output = budget.output.as_usize().saturating_add(100);
+        let fits = self.stdout.bytes.len() <= output
+            && self.stderr.bytes.len() <= output
+            && self.results.len() <= budget.results.as_usize()
+            && self.limits.len() <= Limit::ALL.len()
+            && self.reads.fits();
+        if let Ending::Trapped(message) | Ending::Refused(message) = &mut self.ending {
+            *message = clean(message);
+        }
+        fits.then_some(self)
+    }
+}
+
 impl RunError {
     pub(crate) fn load(error: wasmtime::Error) -> Self {
         Self::Load(clean(&format!("{error:#}")))

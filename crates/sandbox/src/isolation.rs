@@ -2,6 +2,7 @@
 //! [`worker`](crate::worker).
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -118,7 +119,12 @@ impl Isolation for InProcess {
         _budget: &Budget,
         _cancel: &Cancel,
     ) -> Result<Result<Compiled, ModuleError>, EngineError> {
-        match self.engine.compile(bytes, kind) {
+        // A defect of the compiler is one of the module that found it.
+        let compiled = catch_unwind(AssertUnwindSafe(|| self.engine.compile(bytes, kind)));
+        let Ok(compiled) = compiled else {
+            return Ok(Err(ModuleError::Compiler("it gave up".to_owned())));
+        };
+        match compiled {
             Ok(code) => Ok(Ok(Compiled(CompiledCode::Here(code)))),
             Err(error) if is_of_kernel(&error) => Err(EngineError::Compiler(error.to_string())),
             Err(error) => Ok(Err(ModuleError::Invalid(clean(&format!("{error:#}"))))),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use probity_core::Digest;
 use probity_core::budget::{Budget, Limit, LimitHit};
+use tracing::warn;
 
 use crate::cancel::Cancel;
 use crate::engine::{
@@ -146,18 +147,27 @@ impl Sandbox {
                 CompiledCode::File(file) => Module::in_file(digest, kind, file),
             });
         };
+        // What cannot be kept is used nevertheless, and compiled again the next time.
         let keep = |code: &mut dyn std::io::Read| {
-            cache.keep(digest, kind, &self.inner.compatibility, code)
+            cache
+                .keep(digest, kind, &self.inner.compatibility, code)
+                .inspect_err(|error| warn!(%error, "compiled code is not kept"))
+                .ok()
         };
         match compiled.0 {
             CompiledCode::Here(code) => {
-                keep(&mut serialized(&code)?.as_slice())?;
+                keep(&mut serialized(&code)?.as_slice());
                 Ok(Module::in_memory(digest, kind, code))
             }
             CompiledCode::File(mut file) => {
-                file.rewind()
-                    .map_err(|error| EngineError::Compiler(error.to_string()))?;
-                Ok(Module::in_file(digest, kind, keep(&mut file)?))
+                let rewound = |file: &mut std::fs::File| {
+                    file.rewind()
+                        .map_err(|error| EngineError::Compiler(error.to_string()))
+                };
+                rewound(&mut file)?;
+                let kept = keep(&mut file);
+                rewound(&mut file)?;
+                Ok(Module::in_file(digest, kind, kept.unwrap_or(file)))
             }
         }
     }

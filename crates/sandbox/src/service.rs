@@ -167,6 +167,22 @@ impl Stop {
     }
 }
 
+/// An entry in the list of open jobs. It goes with the task that makes the verdict, even if
+/// that panics or its runtime is dropped.
+struct Listed {
+    shared: Arc<Shared>,
+    stop: Arc<Stop>,
+    number: u64,
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        // Nothing happens to a job that is done.
+        self.stop.end(JobError::ShutDown);
+        self.shared.jobs().open.remove(&self.number);
+    }
+}
+
 /// A job that was accepted. Dropping it cancels the job.
 pub struct Job {
     stop: Arc<Stop>,
@@ -258,11 +274,13 @@ impl Service {
         self.shared.jobs().open.len()
     }
 
-    fn accept(&self, request: Request, place: OwnedSemaphorePermit) -> Job {
+    fn accept(&self, mut request: Request, place: OwnedSemaphorePermit) -> Job {
         let stop = Arc::new(Stop {
-            cancel: request.conditions.cancel.clone(),
+            // Conditions may be shared by many jobs; what ends this one ends no other.
+            cancel: request.conditions.cancel.inner(),
             reason: Mutex::new(None),
         });
+        request.conditions.cancel = stop.cancel.clone();
         let number = {
             let mut jobs = self.shared.jobs();
             let number = jobs.next;
@@ -279,10 +297,15 @@ impl Service {
             events: inbox,
             verdict: Some(verdict),
         };
+        let listed = Listed {
+            shared: Arc::clone(&shared),
+            stop: Arc::clone(&stop),
+            number,
+        };
         tokio::spawn(
             async move {
                 let result = shared.make(request, &stop, events).await;
-                shared.jobs().open.remove(&number);
+                drop(listed);
                 drop(place);
                 let _ = done.send(result);
             }
@@ -328,9 +351,12 @@ impl Shared {
         let submitted = Instant::now();
         let deadline = tokio::time::sleep(request.deadline);
         tokio::pin!(deadline);
+        // Asked for once: who asks again goes to the end of the queue.
+        let turn = Arc::clone(&self.running).acquire_owned();
+        tokio::pin!(turn);
         let permit = loop {
             tokio::select! {
-                permit = Arc::clone(&self.running).acquire_owned() => {
+                permit = &mut turn => {
                     break permit.map_err(|_| JobError::ShutDown)?;
                 }
                 () = &mut deadline => {

@@ -312,6 +312,22 @@ fn check_own(file: &File) -> io::Result<()> {
     Ok(())
 }
 
+/// Refuses what others may read: who knows the key can make entries.
+fn only_mine(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        if file.metadata()?.mode() & 0o077 != 0 {
+            return Err(io::Error::other(
+                "others may read it; delete it, and code is compiled again",
+            ));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
+}
+
 fn read_or_make_key(path: &Path) -> Result<[u8; 32], CacheError> {
     let refuse = |reason: String| CacheError {
         path: path.to_owned(),
@@ -329,6 +345,7 @@ fn read_or_make_key(path: &Path) -> Result<[u8; 32], CacheError> {
     for _ in 0..2 {
         match open_own(path) {
             Ok(mut file) => {
+                only_mine(&file).map_err(|error| refuse(format!("the key cannot be used: {error}")))?;
                 let mut key = Vec::new();
                 file.read_to_end(&mut key)
                     .map_err(|error| refuse(error.to_string()))?;
@@ -356,6 +373,8 @@ fn make_key(path: &Path) -> io::Result<()> {
     File::open("/dev/urandom")?.read_exact(&mut key)?;
     let mut staged = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
     staged.write_all(&key)?;
+    // An empty key after a crash would stop everything.
+    staged.as_file().sync_all()?;
     match staged.persist_noclobber(path) {
         Ok(_) => Ok(()),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

@@ -190,7 +190,12 @@ impl Filesystem {
         }
     }
 
-    pub(super) fn origin_path(&self, node: NodeId) -> Option<String> {
+    /// Length of the path where a node stood when the guest started.
+    pub(super) fn origin_length(&self, node: NodeId) -> usize {
+        self.node(node).origin_length as usize
+    }
+
+    fn origin_path(&self, node: NodeId) -> Option<String> {
         if node == NodeId::ROOT {
             return Some("/".to_owned());
         }
@@ -246,6 +251,7 @@ impl Filesystem {
             pinned: false,
             own: false,
             read: false,
+            origin_length: 0,
             parent,
             origin: None,
             accessed: self.now,
@@ -264,7 +270,10 @@ impl Filesystem {
     /// Gives `node` a name in a layer's folder.
     fn name(&mut self, directory: NodeId, name: &str, node: NodeId) {
         let name: Arc<str> = Arc::from(name);
+        let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+        let above = self.node(directory).origin_length;
         let child = self.node_mut(node);
+        child.origin_length = above.saturating_add(length).saturating_add(1);
         child.links = child.links.saturating_add(1);
         child.origin = Some((directory, Arc::clone(&name)));
         if let NodeKind::Directory(entries) = &mut self.node_mut(directory).kind {

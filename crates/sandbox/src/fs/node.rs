@@ -83,6 +83,8 @@ pub(crate) struct Node {
     pub(crate) parent: NodeId,
     /// Whether the read set has it already.
     pub(crate) read: bool,
+    /// Length of the path where it stood when the guest started, in bytes.
+    pub(crate) origin_length: u32,
     /// Where it stood when the guest started, if it did.
     pub(crate) origin: Option<(NodeId, Arc<str>)>,
     pub(crate) accessed: u64,

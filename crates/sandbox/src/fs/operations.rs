@@ -527,7 +527,8 @@ impl Filesystem {
     /// Names and nodes of a folder, sorted, `.` and `..` first.
     pub(crate) fn list(&mut self, node: NodeId) -> Result<Vec<(Arc<str>, NodeId)>, Errno> {
         if self.node(node).origin.is_some() || node == NodeId::ROOT {
-            self.recorder.listed(node);
+            let path = self.origin_length(node);
+            self.recorder.listed(node, path);
         }
         let parent = self.node(node).parent;
         let mut rows = vec![(Arc::from("."), node), (Arc::from(".."), parent)];
@@ -540,7 +541,8 @@ impl Filesystem {
         let found = self.node_mut(node);
         if found.origin.is_some() && !found.read {
             found.read = true;
-            self.recorder.read(node);
+            let path = self.origin_length(node);
+            self.recorder.read(node, path);
         }
     }
 }

@@ -13,8 +13,8 @@ use super::node::NodeId;
 
 /// Most entries that are kept; past it the set is marked as incomplete.
 const MAX_ENTRIES: usize = 1_000_000;
-/// Most bytes of missed paths; as many are kept twice when the set is made.
-const MAX_MISSED_BYTES: usize = 32 << 20;
+/// Most bytes of all paths in the set, which is made of them when the guest has ended.
+const MAX_BYTES: usize = 32 << 20;
 /// What an entry takes up besides its text.
 const ENTRY_BYTES: usize = 64;
 
@@ -31,46 +31,57 @@ pub struct ReadSet {
     pub incomplete: bool,
 }
 
+impl ReadSet {
+    /// Whether it is no larger than a recorder makes one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn fits(&self) -> bool {
+        let paths = self.read.iter().chain(&self.listed).chain(&self.missed);
+        let bytes = paths.fold(0_usize, |sum, path| {
+            sum.saturating_add(path.len()).saturating_add(ENTRY_BYTES)
+        });
+        bytes <= MAX_BYTES.saturating_mul(2)
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     pub(crate) read: HashSet<NodeId>,
     pub(crate) listed: HashSet<NodeId>,
     pub(crate) missed: HashSet<(NodeId, Arc<str>)>,
-    missed_bytes: usize,
+    bytes: usize,
     pub(crate) incomplete: bool,
 }
 
 impl Recorder {
-    pub(crate) fn read(&mut self, node: NodeId) {
-        if self.has_room() {
+    /// Notes a node that was read; `path` is the length of its path, as for the others.
+    pub(crate) fn read(&mut self, node: NodeId, path: usize) {
+        if !self.read.contains(&node) && self.has_room(path) {
             self.read.insert(node);
         }
     }
 
-    pub(crate) fn listed(&mut self, node: NodeId) {
-        if self.has_room() {
+    pub(crate) fn listed(&mut self, node: NodeId, path: usize) {
+        if !self.listed.contains(&node) && self.has_room(path) {
             self.listed.insert(node);
         }
     }
 
-    /// Notes a name that is not in a folder; `path` is the length of the path that led there.
+    /// Notes a name that is not in a folder.
     pub(crate) fn missed(&mut self, directory: NodeId, name: &str, path: usize) {
         let key = (directory, Arc::from(name));
-        if self.missed.contains(&key) || !self.has_room() {
-            return;
+        if !self.missed.contains(&key) && self.has_room(path.saturating_add(name.len())) {
+            self.missed.insert(key);
         }
-        let bytes = name.len().saturating_add(path).saturating_add(ENTRY_BYTES);
-        let total = self.missed_bytes.saturating_add(bytes);
-        if total > MAX_MISSED_BYTES {
-            self.incomplete = true;
-            return;
-        }
-        self.missed_bytes = total;
-        self.missed.insert(key);
     }
 
-    fn has_room(&mut self) -> bool {
-        let room = self.read.len() + self.listed.len() + self.missed.len() < MAX_ENTRIES;
+    /// Whether a path of this length may be added; notes if not.
+    fn has_room(&mut self, path: usize) -> bool {
+        let entries = self.read.len() + self.listed.len() + self.missed.len();
+        let total = self.bytes.saturating_add(path).saturating_add(ENTRY_BYTES);
+        let room = entries < MAX_ENTRIES && total <= MAX_BYTES;
+        if room {
+            self.bytes = total;
+        }
         self.incomplete |= !room;
         room
     }

@@ -131,7 +131,8 @@ impl Filesystem {
             let slash = part.last && done < text.len();
             let Some(node) = self.child(at, name)? else {
                 if self.node(at).origin.is_some() || at == NodeId::ROOT {
-                    self.recorder.missed(at, name, text.len());
+                    let path = self.origin_length(at);
+                    self.recorder.missed(at, name, path);
                 }
                 if !part.last {
                     return Err(Errno::Noent);
@@ -163,7 +164,8 @@ impl Filesystem {
                     let next = format!("{target}{rest}");
                     let copied = u64::try_from(next.len()).unwrap_or(u64::MAX);
                     self.walked = self.walked.saturating_add(copied / 4);
-                    self.recorder.read(node);
+                    let path = self.origin_length(node);
+                    self.recorder.read(node, path);
                     if next.starts_with('/') {
                         if grant != NodeId::ROOT {
                             return Err(Errno::Notcapable);

@@ -65,6 +65,8 @@ pub(crate) struct Host {
     pub(super) budget: Budget,
     deadline: Instant,
     started: Instant,
+    /// Fuel that the engine held when the call under way began.
+    pub(super) fuel_left: u64,
     /// Calls made, to look at the clock now and then.
     calls: u32,
 }
@@ -132,6 +134,7 @@ impl Host {
                 .checked_add(budget.wall_time.duration())
                 .unwrap_or(started),
             started,
+            fuel_left: 0,
             calls: 0,
             budget: *budget,
         })

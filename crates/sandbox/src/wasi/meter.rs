@@ -98,6 +98,7 @@ impl Meter {
 /// Begins a host call: sets the clocks by the fuel that the engine has left.
 pub(super) fn begin(host: &mut Host, fuel_left: u64) {
     host.tick(fuel_left);
+    host.fuel_left = fuel_left;
     host.meter.begin();
 }
 

@@ -16,6 +16,7 @@ use super::lockdown;
 use super::lockdown::probe::{Outcome, Outside, Probe};
 use super::message::{Answer, Hello, MAX_HELLO, Order, PROTOCOL};
 use super::serve::{ARGUMENT, Duty};
+use crate::cancel::Cancel;
 use crate::text::clean;
 
 /// How long a worker may take to begin. The machine may be busy.
@@ -45,8 +46,10 @@ impl WorkerCommand {
     /// Another program that does so.
     #[must_use]
     pub fn program(program: impl Into<PathBuf>) -> Self {
+        let program = program.into();
         Self {
-            program: program.into(),
+            // Workers are started in another folder.
+            program: std::path::absolute(&program).unwrap_or(program),
         }
     }
 }
@@ -117,6 +120,17 @@ impl Death {
     }
 }
 
+impl Death {
+    /// How it ended, without anything that it said: the same wherever it happens.
+    pub(super) fn plainly(&self) -> String {
+        match (self.signal(), self.status.and_then(|status| status.code())) {
+            (Some(signal), _) => signal_name(signal),
+            (None, Some(_)) => "it gave up".to_owned(),
+            (None, None) => "it is gone".to_owned(),
+        }
+    }
+}
+
 impl std::fmt::Display for Death {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(reason) = &self.given_up {
@@ -167,7 +181,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Starts a worker and waits until its lockdown is in place.
+    /// Starts a worker, which is to be greeted before it is given any order.
     ///
     /// The kernel ends a worker when the *thread* that started it ends; see
     /// [`Nursery`](super::nursery::Nursery).
@@ -175,12 +189,6 @@ impl Worker {
         command: &WorkerCommand,
         settings: &lockdown::Settings,
     ) -> Result<Self, String> {
-        let mut worker = Self::launch(command, settings)?;
-        worker.greet()?;
-        Ok(worker)
-    }
-
-    fn launch(command: &WorkerCommand, settings: &lockdown::Settings) -> Result<Self, String> {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
             SocketType::STREAM,
@@ -192,6 +200,8 @@ impl Worker {
         let mut process = Command::new(&command.program)
             .args(duty)
             .env_clear()
+            // However many processors there are: what compiling takes must not depend on it.
+            .env("RAYON_NUM_THREADS", "2")
             .current_dir("/")
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())
@@ -211,10 +221,11 @@ impl Worker {
         })
     }
 
-    fn greet(&mut self) -> Result<(), String> {
+    /// Waits until the worker's lockdown is in place.
+    pub(super) fn greet(&mut self, cancel: Option<&Cancel>) -> Result<(), String> {
         let patience = Patience {
             deadline: Instant::now().checked_add(BEGIN),
-            cancel: None,
+            cancel,
         };
         match self.channel.receive::<Hello>(MAX_HELLO, patience) {
             Ok((hello, _)) if hello.protocol == PROTOCOL => {
@@ -271,7 +282,8 @@ impl Worker {
     /// Takes note of what the worker may forget: once it keeps many things, all that are not
     /// `needed` now.
     pub(super) fn forget(&mut self, needed: &HashSet<u64>) -> Vec<u64> {
-        if self.knows.len() < MAX_KEPT {
+        // Each thing may keep a file open in the worker.
+        if self.knows.union(needed).count() <= MAX_KEPT {
             return Vec::new();
         }
         let gone: Vec<u64> = self.knows.difference(needed).copied().collect();
@@ -284,10 +296,13 @@ impl Worker {
         let pid = i32::try_from(self.process.id())
             .ok()
             .and_then(Pid::from_raw);
-        // The worker cannot raise it: its list of system calls has no such call.
+        // The worker cannot raise it: its list of system calls has no such call. Nor can we,
+        // past a hard limit that was there before: the worker inherited ours.
+        let ceiling = rustix::process::getrlimit(Resource::Data).maximum;
+        let ceiling = ceiling.map_or(MAX_DATA, |ceiling| ceiling.min(MAX_DATA));
         let limit = Rlimit {
-            current: Some(bytes.min(MAX_DATA)),
-            maximum: Some(MAX_DATA),
+            current: Some(bytes.min(ceiling)),
+            maximum: Some(ceiling),
         };
         let before = rustix::process::prlimit(pid, Resource::Data, limit);
         before.map(|_| ()).map_err(std::io::Error::from)
@@ -344,6 +359,9 @@ impl Worker {
     fn last_words(&mut self) -> String {
         let mut words = Vec::new();
         if let Some(stderr) = &mut self.stderr {
+            // Whoever still holds the other end, we ourselves perhaps (descriptors that the
+            // worker sent and nobody took), must not keep us waiting.
+            let _ = rustix::io::ioctl_fionbio(&*stderr, true);
             let _ = stderr.take(MAX_LAST_WORDS).read_to_end(&mut words);
         }
         let text = String::from_utf8_lossy(&words);

@@ -12,22 +12,26 @@ use probity_core::repo::Directory;
 use tracing::{debug, warn};
 
 use super::child::{MAX_DATA, Worker, WorkerCommand};
-use super::frame::Patience;
+use super::frame::{MAX_FILES, Patience};
 use super::images::{Image, Images, memory, seal, sealed_memory};
 use super::lockdown::{self, Role};
 use super::message::{Answer, CompileFault, Given, Job, Mounted, Order, Place, What};
 use super::nursery::Nursery;
+use super::serve::ARGUMENT;
 use crate::cancel::Cancel;
 use crate::engine::{EngineError, Kind, Module, ModuleError};
 use crate::fs::{Content, LowerDirectory, Mapping, Source};
 use crate::guest::{Invocation, Run, RunError};
 use crate::isolation::{Compiled, CompiledCode, Isolation};
+use crate::text::clean;
 
 /// Memory of a worker beyond what its guest's budget grants: the engine, compiled code,
 /// the tables of its filesystem, messages.
 const OWN_MEMORY: u64 = 512 << 20;
 /// Bytes of an answer beyond what its guest's budget grants: what it read, above all.
-const OWN_ANSWER: u64 = 256 << 20;
+const OWN_ANSWER: u64 = 64 << 20;
+/// Largest answer of a compiler: a message.
+const MAX_COMPILER_ANSWER: u64 = 1 << 16;
 /// Bytes of memory for each file, folder or link that a guest makes.
 const INODE: u64 = 512;
 /// Bytes of memory for each element of a table.
@@ -96,6 +100,16 @@ impl Process {
     /// # Errors
     /// When no thread can be started.
     pub fn new(command: WorkerCommand, settings: PoolSettings) -> Result<Self, EngineError> {
+        // A worker of a program that does not serve would start workers without end.
+        if std::env::args_os()
+            .nth(1)
+            .is_some_and(|arg| arg == ARGUMENT)
+        {
+            return Err(EngineError::Setup(
+                "this process is a worker itself; call `serve_if_asked` first thing in `main`"
+                    .to_owned(),
+            ));
+        }
         let nursery = Nursery::new(command)
             .map_err(|error| EngineError::Setup(format!("cannot start a thread: {error}")))?;
         let shared = Arc::new(Shared {
@@ -106,7 +120,7 @@ impl Process {
             settings,
         });
         for _ in 0..shared.settings.ahead.min(shared.settings.workers) {
-            shared.start_one();
+            shared.start_one(&mut shared.pool());
         }
         Ok(Self { shared })
     }
@@ -136,30 +150,35 @@ impl Shared {
     }
 
     /// Starts a worker in the background, and counts it.
-    fn start_one(self: &Arc<Self>) {
-        {
-            let mut pool = self.pool();
-            pool.alive += 1;
-            pool.starting += 1;
-        }
+    fn start_one(self: &Arc<Self>, pool: &mut Pool) {
+        pool.alive += 1;
+        pool.starting += 1;
         let shared = Arc::downgrade(self);
         self.nursery
             .start_then(settings(Role::Guest), move |worker| {
-                let Some(shared) = shared.upgrade() else {
-                    return;
-                };
-                let mut pool = shared.pool();
-                pool.starting = pool.starting.saturating_sub(1);
-                match worker {
-                    Ok(worker) => pool.idle.push(worker),
-                    Err(problem) => {
-                        warn!(%problem, "a worker could not be started");
-                        pool.alive = pool.alive.saturating_sub(1);
-                        pool.trouble = Some(problem);
+                // The nursery must not wait for one worker while another is wanted.
+                std::thread::spawn(move || {
+                    let worker = worker.and_then(|mut worker| {
+                        worker.greet(None)?;
+                        Ok(worker)
+                    });
+                    let Some(shared) = shared.upgrade() else {
+                        return;
+                    };
+                    let mut pool = shared.pool();
+                    pool.starting = pool.starting.saturating_sub(1);
+                    match worker {
+                        Ok(worker) => pool.idle.push(worker),
+                        Err(problem) => {
+                            warn!(%problem, "a worker could not be started");
+                            pool.alive = pool.alive.saturating_sub(1);
+                            // Of no interest to those who come later: they start another one.
+                            pool.trouble = (pool.waiting > 0).then_some(problem);
+                        }
                     }
-                }
-                drop(pool);
-                shared.free.notify_all();
+                    drop(pool);
+                    shared.free.notify_all();
+                });
             });
     }
 
@@ -180,9 +199,6 @@ impl Shared {
             if cancel.is_cancelled() {
                 return Err(RunError::Cancelled);
             }
-            if let Some(problem) = pool.trouble.take() {
-                return Err(RunError::Worker(problem));
-            }
             while let Some(mut worker) = pool.idle.pop() {
                 if worker.is_idle() {
                     return Ok(worker);
@@ -190,10 +206,11 @@ impl Shared {
                 debug!("an idle worker was gone");
                 pool.alive = pool.alive.saturating_sub(1);
             }
+            if let Some(problem) = pool.trouble.take() {
+                return Err(RunError::Worker(problem));
+            }
             if pool.starting < pool.waiting && pool.alive < self.settings.workers.max(1) {
-                drop(pool);
-                self.start_one();
-                pool = self.pool();
+                self.start_one(&mut pool);
                 continue;
             }
             let wait = self.free.wait_timeout(pool, Duration::from_millis(20));
@@ -213,15 +230,13 @@ impl Shared {
     /// Ends a worker and starts the next one ahead of need.
     fn retire(self: &Arc<Self>, worker: Worker) {
         drop(worker);
-        let alive = {
-            let mut pool = self.pool();
-            pool.alive = pool.alive.saturating_sub(1);
-            pool.alive
-        };
-        self.free.notify_one();
-        if alive < self.settings.ahead.min(self.settings.workers) {
-            self.start_one();
+        let mut pool = self.pool();
+        pool.alive = pool.alive.saturating_sub(1);
+        if pool.alive < self.settings.ahead.min(self.settings.workers) {
+            self.start_one(&mut pool);
         }
+        drop(pool);
+        self.free.notify_one();
     }
 }
 
@@ -230,6 +245,8 @@ fn settings(role: Role) -> lockdown::Settings {
         parent: Some(std::process::id()),
         // Each guest has its own bound, see `Worker::set_data_limit`.
         data_bytes: MAX_DATA,
+        // Those that it keeps, those that come with an order, and its own.
+        open_files: 192,
         ..lockdown::Settings::new(role)
     }
 }
@@ -282,6 +299,13 @@ impl Isolation for Process {
             self.shared.nursery.start(settings).map_err(|problem| {
                 EngineError::Compiler(format!("the worker process {problem}"))
             })?;
+        if let Err(problem) = worker.greet(Some(cancel)) {
+            return Err(if cancel.is_cancelled() {
+                EngineError::Cancelled
+            } else {
+                EngineError::Compiler(format!("the worker process {problem}"))
+            });
+        }
         // Real time is only the fuse for a compiler that waits instead of working.
         let fuse = time
             .saturating_mul(8)
@@ -303,7 +327,7 @@ impl Isolation for Process {
         let answer = worker.ask(
             &Order::Compile(kind),
             &[module.as_fd(), code.as_fd()],
-            OWN_ANSWER,
+            MAX_COMPILER_ANSWER,
             patience,
         );
         debug!(seconds = started.elapsed().as_secs_f64(), "compiled");
@@ -313,10 +337,10 @@ impl Isolation for Process {
                 Ok(Ok(Compiled(CompiledCode::File(code))))
             }
             Ok(Answer::Compiled(Err(CompileFault::Invalid(message)))) => {
-                Ok(Err(ModuleError::Invalid(message)))
+                Ok(Err(ModuleError::Invalid(clean(&message))))
             }
             Ok(Answer::Compiled(Err(CompileFault::Host(message)))) => {
-                Err(EngineError::Compiler(message))
+                Err(EngineError::Compiler(clean(&message)))
             }
             Ok(Answer::Ran(_)) => Err(EngineError::Compiler(
                 "the worker process answered another question".to_owned(),
@@ -325,7 +349,10 @@ impl Isolation for Process {
             Err(death) if death.cancelled => Err(EngineError::Cancelled),
             Err(death) if death.is_late() => Ok(Err(too_long)),
             Err(death) if death.is_out_of_memory() => Ok(Err(too_much)),
-            Err(death) => Ok(Err(ModuleError::Compiler(death.to_string()))),
+            Err(death) => {
+                warn!(%death, "a compiler was lost");
+                Ok(Err(ModuleError::Compiler(death.plainly())))
+            }
         }
     }
 
@@ -334,6 +361,18 @@ impl Isolation for Process {
         let cancel = invocation.cancel.clone();
         let budget = invocation.budget;
         let (mut job, things) = self.job(invocation, module)?;
+        // Whatever can fail without the worker's doing fails before there is one.
+        if things.len() > MAX_FILES {
+            return Err(RunError::Worker(format!(
+                "cannot be given {} files and trees; {MAX_FILES} are the most",
+                things.len()
+            )));
+        }
+        if things.iter().any(|thing| thing.file().is_none()) {
+            return Err(RunError::Load(
+                "it was compiled for guests of this process".to_owned(),
+            ));
+        }
         let mut worker = shared.acquire(&cancel)?;
         let mut files = Vec::new();
         let mut known = Vec::new();
@@ -342,18 +381,16 @@ impl Isolation for Process {
             if worker.knows.contains(&given.id) || known.contains(&given.id) {
                 continue;
             }
-            let file = thing.file().ok_or_else(|| {
-                RunError::Load("it was compiled for guests of this process".to_owned())
-            })?;
-            files.push(file);
+            files.extend(thing.file());
             known.push(given.id);
             job.given.push(given);
         }
         job.forget = worker.forget(&things.iter().map(|thing| thing.given().id).collect());
         worker.knows.extend(known);
-        worker
-            .set_data_limit(memory_of(&budget))
-            .map_err(|error| RunError::Worker(format!("cannot be bounded: {error}")))?;
+        if let Err(error) = worker.set_data_limit(memory_of(&budget)) {
+            shared.retire(worker);
+            return Err(RunError::Worker(format!("cannot be bounded: {error}")));
+        }
         let patience = Patience {
             deadline: Instant::now().checked_add(
                 budget
@@ -369,13 +406,20 @@ impl Isolation for Process {
             answer_of(&budget),
             patience,
         ) {
-            Ok(Answer::Ran(Ok(run))) => {
-                shared.give_back(worker);
-                Ok(*run)
-            }
+            Ok(Answer::Ran(Ok(run))) => match run.within(&budget) {
+                Some(run) => {
+                    shared.give_back(worker);
+                    Ok(run)
+                }
+                None => {
+                    shared.retire(worker);
+                    let odd = "answered more than its guest's budget allows";
+                    Err(RunError::Worker(odd.to_owned()))
+                }
+            },
             Ok(Answer::Ran(Err(message))) => {
                 shared.retire(worker);
-                Err(RunError::Engine(message))
+                Err(RunError::Engine(clean(&message)))
             }
             Ok(Answer::Compiled(_)) => {
                 shared.retire(worker);

@@ -30,6 +30,13 @@ struct Body<'t, 'l> {
     tally: &'t mut Tally<'l>,
     function: u32,
     locals: u64,
+    /// Locals that hold references.
+    references: u64,
+    /// Whether operands may be references.
+    loose_references: bool,
+    safepoints: u64,
+    /// Blocks that the engine adds.
+    hidden: u64,
     blocks: u64,
     live: u64,
     loops: u64,
@@ -70,10 +77,25 @@ pub(super) fn body(
         })
         .unwrap_or(0);
     let mut locals = parameters as u64;
+    let mut references =
+        function
+            .resources
+            .sub_type_at(function.ty)
+            .map_or(0, |ty| match &ty.composite_type.inner {
+                wasmparser::CompositeInnerType::Func(ty) => ty
+                    .params()
+                    .iter()
+                    .filter(|ty| ty.is_reference_type())
+                    .count(),
+                _ => 0,
+            }) as u64;
     let mut declared = body.get_locals_reader().map_err(|e| refused(&e))?;
     for _ in 0..declared.get_count() {
-        let (run, _) = declared.read().map_err(|e| refused(&e))?;
+        let (run, ty) = declared.read().map_err(|e| refused(&e))?;
         locals = locals.saturating_add(u64::from(run));
+        if ty.is_reference_type() {
+            references = references.saturating_add(u64::from(run));
+        }
         tally.most(Shape::Locals, locals, place)?;
     }
     tally.most(Shape::Locals, locals, place)?;
@@ -95,6 +117,10 @@ pub(super) fn body(
         tally,
         function: index,
         locals,
+        references,
+        loose_references: false,
+        safepoints: 0,
+        hidden: 0,
         blocks: 0,
         live: 0,
         loops: 0,
@@ -133,6 +159,7 @@ impl Body<'_, '_> {
         };
         let mut work = weight(operator, opcode, validator);
         let mut moved = 0;
+        self.hide(operator, validator, place)?;
         match operator {
             Operator::Block { blockty } | Operator::If { blockty } => {
                 moved = arity(validator, *blockty);
@@ -211,6 +238,56 @@ impl Body<'_, '_> {
         self.tally.add(Shape::Work, work, place)
     }
 
+    /// Counts what the engine adds to an instruction that deals with references.
+    fn hide(
+        &mut self,
+        operator: &Operator<'_>,
+        validator: &FuncValidator<ValidatorResources>,
+        place: Place,
+    ) -> Result<(), ScanError> {
+        let hidden = match operator {
+            Operator::CallIndirect { .. } => 2,
+            Operator::TableGet { .. } | Operator::TableSet { .. } => 3,
+            Operator::GlobalGet { global_index } | Operator::GlobalSet { global_index } => {
+                let global = validator.resources().global_at(*global_index);
+                let reference =
+                    global.is_some_and(|global| global.content_type.is_reference_type());
+                if reference { 3 } else { 0 }
+            }
+            _ => 0,
+        };
+        self.loose_references |= hidden > 2
+            || matches!(
+                operator,
+                Operator::RefNull { .. } | Operator::RefFunc { .. } | Operator::TypedSelect { .. }
+            );
+        self.hidden = self.hidden.saturating_add(hidden);
+        self.tally.most(Shape::HiddenBlocks, self.hidden, place)?;
+        if matches!(
+            operator,
+            Operator::Call { .. }
+                | Operator::CallIndirect { .. }
+                | Operator::CallRef { .. }
+                | Operator::Throw { .. }
+                | Operator::ThrowRef
+                | Operator::MemoryGrow { .. }
+                | Operator::TableGrow { .. }
+        ) {
+            // Which operands are references is not looked up: all are, once any may be.
+            let operands = if self.loose_references {
+                u64::from(validator.operand_stack_height())
+            } else {
+                0
+            };
+            self.safepoints = self
+                .safepoints
+                .saturating_add(self.references)
+                .saturating_add(operands);
+            self.tally.most(Shape::Safepoints, self.safepoints, place)?;
+        }
+        Ok(())
+    }
+
     /// A block opens, with this many catch clauses of its own.
     fn open(
         &mut self,
@@ -259,7 +336,8 @@ impl Body<'_, '_> {
 
     /// The work that comes from the shape of the whole body: where the compiler is not linear.
     fn shape_work(&self) -> u64 {
-        let blocks = self.blocks.saturating_mul(self.blocks) / 128;
+        let blocks = self.blocks.saturating_add(self.hidden);
+        let blocks = blocks.saturating_mul(blocks) / 128;
         let live = self.live / 16;
         let loops = self.loops.saturating_mul(16 + self.locals / 256);
         let pads = self.pads.saturating_mul(self.pads) / 1024;
@@ -319,7 +397,7 @@ fn weight(
             if global
                 .is_some_and(|global| matches!(global.content_type, wasmparser::ValType::Ref(_)))
             {
-                80
+                250
             } else {
                 1
             }

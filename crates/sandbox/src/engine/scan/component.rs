@@ -36,6 +36,8 @@ struct Cost {
 #[derive(Default)]
 struct Open {
     cost: Cost,
+    /// Whether a core function was lifted here.
+    lifted: bool,
     /// The component index space.
     components: Vec<Cost>,
 }
@@ -185,6 +187,21 @@ impl Components {
                     hint: "ship one component, or link its parts as core modules",
                     offset,
                 });
+            }
+            // What was lifted and is lowered again is a call from a component to itself, for
+            // which the engine makes an adapter, too. Whoever lifts comes after what it lowers.
+            if let Some(open) = self.open.last_mut() {
+                match function {
+                    CanonicalFunction::Lift { .. } => open.lifted = true,
+                    CanonicalFunction::Lower { .. } if open.lifted => {
+                        return Err(ScanError::Unsupported {
+                            what: "a component that calls its own exports",
+                            hint: "call them within the core module",
+                            offset,
+                        });
+                    }
+                    _ => {}
+                }
             }
             let index = match function {
                 CanonicalFunction::Lift { .. } => {

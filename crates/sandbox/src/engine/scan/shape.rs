@@ -113,6 +113,11 @@ shapes! {
     Nesting "nesting" ("levels of nested blocks") untrusted 2_000 runtime 20_000 hint SPLIT;
     /// Blocks and branches of one function; the most.
     Blocks "blocks" ("blocks and branches") untrusted 8_000 runtime 40_000 hint SPLIT;
+    /// Blocks that the engine adds: lazy table entries, barriers of references, checks of
+    /// indirect calls; of one function, the most.
+    HiddenBlocks "hidden-blocks" ("checks and barriers of references") untrusted 16_000 runtime 400_000 hint SPLIT;
+    /// References that may live at a call, summed over the calls of one function; the most.
+    Safepoints "safepoints" ("references live across calls") untrusted 200_000 runtime 40_000_000 hint SPLIT;
     /// Locals and operands that may live at a block or branch, summed over those of one
     /// function; the most.
     LiveValues "live-values" ("values live across blocks") untrusted 16_000_000 runtime 40_000_000 hint SPLIT;

@@ -213,6 +213,19 @@ fn sample(shape: Shape) -> Vec<u8> {
         Shape::ElementEntries => elements(1, 3),
         Shape::Locals => function(&[], &[], 3, &[]),
         Shape::Nesting | Shape::Blocks => code(&nested(0x02, 3)),
+        // Two reads of a global that holds a reference.
+        Shape::HiddenBlocks => module(&[
+            section(1, &[1, 0x60, 0, 0]),
+            section(3, &[1, 0]),
+            section(6, &[1, 0x6f, 1, 0xd0, 0x6f, 0x0b]),
+            section(10, &[1, 8, 0, 0x23, 0, 0x1a, 0x23, 0, 0x1a, 0x0b]),
+        ]),
+        // Two locals that hold references, two calls.
+        Shape::Safepoints => module(&[
+            section(1, &[1, 0x60, 0, 0]),
+            section(3, &[1, 0]),
+            section(10, &[1, 8, 1, 2, 0x6f, 0x10, 0, 0x10, 0, 0x0b]),
+        ]),
         Shape::LiveValues => function(&[], &[], 4, &nested(0x02, 3)),
         Shape::LoopValues => function(&[], &[], 4, &nested(0x03, 3)),
         Shape::BranchTargets => code(&jump_table(3)),

@@ -1,6 +1,6 @@
 //! A guest's open descriptors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::open_files::{Listing, OpenFiles};
 use crate::fs::{Errno, Filesystem, NodeId};
@@ -81,6 +81,10 @@ impl Descriptor {
 #[derive(Debug, Default)]
 pub(in crate::wasi) struct Descriptors {
     open: BTreeMap<u32, Descriptor>,
+    /// Numbers below `next` that are free.
+    free: BTreeSet<u32>,
+    /// One above the highest number that was ever opened.
+    next: u32,
 }
 
 impl Descriptors {
@@ -123,19 +127,15 @@ impl Descriptors {
         descriptor: Descriptor,
     ) -> Result<u32, Errno> {
         files.opened()?;
-        let mut number = 0_u32;
-        for used in self.open.keys() {
-            if *used != number {
-                break;
-            }
-            number = number.saturating_add(1);
-        }
+        let number = self.free.pop_first().unwrap_or(self.next);
+        self.next = self.next.max(number.saturating_add(1));
         self.open.insert(number, descriptor);
         Ok(number)
     }
 
     pub(super) fn remove(&mut self, files: &mut OpenFiles, fd: u32) -> Result<Descriptor, Errno> {
         let removed = self.open.remove(&fd).ok_or(Errno::Badf)?;
+        self.free.insert(fd);
         files.closed();
         files.hold(removed.listing.as_ref(), None)?;
         Ok(removed)
@@ -144,6 +144,9 @@ impl Descriptors {
     /// Moves an open descriptor to a number that is free.
     pub(super) fn renumber(&mut self, from: u32, to: u32) -> Result<(), Errno> {
         let moved = self.open.remove(&from).ok_or(Errno::Badf)?;
+        // Numbers that were never opened cannot be moved to, so both are below `next`.
+        self.free.remove(&to);
+        self.free.insert(from);
         self.open.insert(to, moved);
         Ok(())
     }

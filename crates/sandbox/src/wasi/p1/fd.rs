@@ -6,7 +6,7 @@ use super::super::nodes::{ENTRY_CHARGE, MAX_TRANSFER, NewTime, Standard};
 use super::super::open_files::Listing;
 use super::Call;
 use super::descriptor::{Descriptor, FLAG_APPEND, FLAGS_KNOWN, Target, rights};
-use super::memory::Vector;
+use super::memory::{MAX_VECTORS, Vector};
 use crate::fs::{Errno, FileType, NewTimes, NodeId, NodeKind, Stat};
 
 /// Fuel for each vector of a gather or scatter call.
@@ -194,10 +194,9 @@ pub(super) fn fd_prestat_dir_name(
 
 /// The buffers of a gather or scatter call, paid for one by one, empty ones too.
 fn gather(call: &mut Call<'_>, vectors: u32, count: u32) -> Result<Vec<Vector>, Errno> {
-    let found = call.memory.vectors(vectors, count, MAX_TRANSFER)?;
     call.host
-        .charge((count as usize).saturating_mul(VECTOR_CHARGE));
-    Ok(found)
+        .charge((count.min(MAX_VECTORS) as usize).saturating_mul(VECTOR_CHARGE));
+    call.memory.vectors(vectors, count, MAX_TRANSFER)
 }
 
 pub(super) fn fd_pread(

@@ -5,7 +5,7 @@
 use crate::fs::Errno;
 
 /// Most vectors in one gather or scatter call, as `IOV_MAX` on Linux.
-const MAX_VECTORS: u32 = 1024;
+pub(super) const MAX_VECTORS: u32 = 1024;
 
 /// A view of the guest's memory.
 pub(super) struct GuestMemory<'a>(pub(super) &'a mut [u8]);

@@ -15,15 +15,21 @@ const CREATE: u32 = 1 << 0;
 const DIRECTORY: u32 = 1 << 1;
 const EXCLUSIVE: u32 = 1 << 2;
 const TRUNCATE: u32 = 1 << 3;
+/// Longest text that is looked at, in bytes.
+const MAX_TEXT: u32 = 65_536;
 /// `lookupflags`: follow a link at the end of the path.
 const FOLLOW: u32 = 1;
 
 /// The folder that a descriptor grants, and a path below it.
 fn below(call: &mut Call<'_>, fd: u32, path: u32, length: u32) -> Result<(NodeId, String), Errno> {
     let node = call.host.descriptors.get(fd)?.node()?;
-    let text = call.memory.text(path, length)?;
-    call.host.charge(text.len());
-    Ok((node, text))
+    Ok((node, text(call, path, length)?))
+}
+
+/// A text of the guest's, paid for whether or not it is one.
+fn text(call: &mut Call<'_>, at: u32, length: u32) -> Result<String, Errno> {
+    call.host.charge(length.min(MAX_TEXT) as usize);
+    call.memory.text(at, length)
 }
 
 const fn follow(flags: u32) -> Follow {
@@ -183,7 +189,7 @@ pub(super) fn path_symlink(
     path: u32,
     length: u32,
 ) -> Result<(), Errno> {
-    let target = call.memory.text(target, target_length)?;
+    let target = self::text(call, target, target_length)?;
     let (grant, text) = below(call, fd, path, length)?;
     call.host.symlink(&target, grant, &text)
 }
@@ -204,6 +210,7 @@ pub(super) fn path_readlink(
         .as_bytes()
         .get(..target.len().min(buffer_length as usize))
         .unwrap_or(&[]);
+    call.host.charge(head.len());
     call.memory.write(buffer, head)?;
     let count = u32::try_from(head.len()).map_err(|_| Errno::Overflow)?;
     call.memory.write_u32(out, count)

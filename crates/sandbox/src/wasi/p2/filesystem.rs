@@ -230,6 +230,8 @@ pub(super) fn write(
     buffer: Vec<u8>,
     offset: u64,
 ) -> Result<u64, Refusal> {
+    // It was copied, whatever becomes of it.
+    host.charge(buffer.len());
     let node = writable(host, &file)?;
     let bytes = buffer.get(..MAX_TRANSFER as usize).unwrap_or(&buffer);
     host.write_node(node, offset, bytes)?;
@@ -321,6 +323,7 @@ pub(super) fn link_at(
     new_file: File,
     new_path: String,
 ) -> Result<(), Refusal> {
+    host.charge(new_path.len());
     let from = below(host, &file, &old_path)?;
     let to = below(host, &new_file, &new_path)?;
     Ok(host
@@ -387,6 +390,7 @@ pub(super) fn rename_at(
     new_file: File,
     new_path: String,
 ) -> Result<(), Refusal> {
+    host.charge(new_path.len());
     let from = below(host, &file, &old_path)?;
     let to = below(host, &new_file, &new_path)?;
     Ok(host.fs.rename((from, &old_path), (to, &new_path))?)

@@ -156,6 +156,8 @@ pub(super) fn write(
     stream: Resource<OutputStream>,
     contents: Vec<u8>,
 ) -> Result<(), Blocked> {
+    // It was copied, whatever becomes of it.
+    host.charge(contents.len());
     if contents.len() > MAX_TRANSFER as usize {
         return Err(TOO_LONG.into());
     }
@@ -167,6 +169,7 @@ pub(super) fn blocking_write_and_flush(
     stream: Resource<OutputStream>,
     contents: Vec<u8>,
 ) -> Result<(), Blocked> {
+    host.charge(contents.len());
     if contents.len() > MAX_UNASKED {
         return Err(TOO_LONG.into());
     }

@@ -77,7 +77,10 @@ pub(super) fn first_to_go() -> State {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::NotOffered {
             why: "there is no /proc".to_owned(),
         },
-        Err(error) => failed(error),
+        // A file of /proc that is not the worker's own, or a read-only /proc.
+        Err(error) => State::NotOffered {
+            why: error.to_string(),
+        },
     }
 }
 

@@ -61,6 +61,8 @@ const CLONE_LOOKED_AT: u32 = CLONE_NEEDED
         | libc::CLONE_UNTRACED,
     );
 
+/// Bits of the flags of `mmap` that are looked at: its kind, and growing downwards.
+const MAP_LOOKED_AT: u32 = 0xf | bits(libc::MAP_GROWSDOWN);
 const EXEC: u32 = bits(libc::PROT_EXEC);
 const READ_EXEC: u32 = bits(libc::PROT_READ | libc::PROT_EXEC);
 /// Branch protection, which the engine asks for on processors that have it.
@@ -142,7 +144,25 @@ pub(super) fn allowed(role: Role, this: u32) -> Vec<Call> {
         (libc::SYS_recvfrom, vec![vec![Arg::Null(4)]]),
         // Nothing is mapped executable. Code becomes so only after it was made read-only,
         // so memory is never writable and executable at once.
-        (libc::SYS_mmap, vec![vec![Arg::Bits(2, EXEC, 0)]]),
+        (
+            // Private memory, which the bound on data counts, and files; no stacks that grow,
+            // which it does not, and no shared memory.
+            libc::SYS_mmap,
+            vec![
+                vec![
+                    Arg::Bits(2, EXEC, 0),
+                    Arg::Bits(3, MAP_LOOKED_AT, bits(libc::MAP_PRIVATE)),
+                ],
+                vec![
+                    Arg::Bits(2, EXEC, 0),
+                    Arg::Bits(
+                        3,
+                        MAP_LOOKED_AT | bits(libc::MAP_ANONYMOUS),
+                        bits(libc::MAP_SHARED),
+                    ),
+                ],
+            ],
+        ),
         (libc::SYS_mprotect, protections(role)),
         (libc::SYS_madvise, advice()),
         (

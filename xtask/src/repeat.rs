@@ -115,14 +115,21 @@ pub(crate) fn run(args: &[String]) -> Result<bool> {
         ));
     }
     let verdict: Value = serde_json::from_str(verdicts.first().context("nothing was judged")?)?;
-    for check in verdict["checks"].as_array().into_iter().flatten() {
+    let checks = verdict.get("checks").and_then(Value::as_array);
+    for check in checks.into_iter().flatten() {
         say(&format!(
             "  {}: {}, {} fuel",
-            check["name"], check["outcome"], check["fuel"]
+            field(check, "name"),
+            field(check, "outcome"),
+            field(check, "fuel")
         ));
     }
     say(&format!("{} distinct of {times}", verdicts.len()));
     Ok(verdicts.len() == 1)
+}
+
+fn field<'a>(check: &'a Value, name: &str) -> &'a Value {
+    check.get(name).unwrap_or(&Value::Null)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

@@ -51,6 +51,12 @@ fn guests(c: &mut Criterion) {
         check: "final-newline".to_owned(),
         params: serde_json::from_str(r#"{"paths": ["**"]}"#).unwrap(),
     };
+    let one_file = PackCheck {
+        pack: PackRef::BuiltIn("text".to_owned()),
+        check: "file-exists".to_owned(),
+        params: serde_json::from_str(r#"{"path": "src/f1.txt"}"#).unwrap(),
+    };
+    let small = Check::new("file-exists", CheckKind::Pack(one_file.clone()));
     let conditions = Conditions::default();
     let check = Check::new("final-newline", CheckKind::Pack(wanted.clone()));
     for (name, sandbox) in sandboxes() {
@@ -69,6 +75,14 @@ fn guests(c: &mut Criterion) {
             });
         });
         let text = module(pack::built_in("text").unwrap().module);
+        c.bench_function(&format!("a pack check of one file, {name}"), |b| {
+            b.iter(|| {
+                let report =
+                    pack::run_check(&sandbox, &text, &small, &one_file, &repo, &conditions);
+                assert_eq!(report.outcome, Outcome::Pass);
+                black_box(report.fuel)
+            });
+        });
         c.bench_function(&format!("a pack check over 20 files, {name}"), |b| {
             b.iter(|| {
                 let report = pack::run_check(&sandbox, &text, &check, &wanted, &repo, &conditions);

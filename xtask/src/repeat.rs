@@ -32,7 +32,7 @@ params = { paths = ["**"] }
 name = "written-in-c"
 kind = "pack"
 pack = "./c.wasm"
-check = "-"
+check = "any"
 "#;
 
 /// The ways: what is started, and what is added to the command.

@@ -180,12 +180,6 @@ impl Sandbox {
     pub fn run(&self, invocation: Invocation, module: &Module) -> Result<Run, RunError> {
         self.inner.isolation.run(invocation, module)
     }
-
-    /// How guests are run: for reports.
-    #[must_use]
-    pub fn isolation(&self) -> &dyn Isolation {
-        self.inner.isolation.as_ref()
-    }
 }
 
 fn serialized(code: &Code) -> Result<Vec<u8>, EngineError> {

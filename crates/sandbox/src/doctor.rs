@@ -294,10 +294,18 @@ fn workers(
     let mut denials = Vec::new();
     for (blow, attempt) in blows {
         observe(attempt);
+        // On a busy machine a blow may fall before the guest is there, and hit nobody.
+        let mut finding = struck(command, blow)?;
+        for _ in 0..3 {
+            if matches!(finding, Finding::Denied { .. }) {
+                break;
+            }
+            finding = struck(command, blow)?;
+        }
         denials.push(Denial {
             attempt: attempt.to_owned(),
             wall: Wall::Worker,
-            finding: struck(command, blow)?,
+            finding,
         });
     }
     Ok(denials)

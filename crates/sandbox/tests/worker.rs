@@ -203,6 +203,7 @@ fn meddled(
     invocation.budget.wall_time = WallTime::millis(700);
     let run = std::thread::scope(|scope| {
         let run = scope.spawn(|| sandbox.run(invocation, &module));
+        std::thread::sleep(Duration::from_millis(100));
         meddle(pid);
         run.join().unwrap()
     });
@@ -234,7 +235,15 @@ fn a_worker_that_is_killed_costs_one_guest() {
                 .stderr(std::process::Stdio::null())
                 .status();
         };
-        let (run, sandbox) = meddled(PoolSettings::default(), twice);
+        // On a busy machine the blow may fall before the guest is there, and hit nobody.
+        let mut struck = meddled(PoolSettings::default(), twice);
+        for _ in 0..5 {
+            if struck.0.is_err() {
+                break;
+            }
+            struck = meddled(PoolSettings::default(), twice);
+        }
+        let (run, sandbox) = struck;
         let Err(RunError::Worker(message)) = run else {
             panic!("{name}: {run:?}");
         };

@@ -1,4 +1,4 @@
-//! `cargo xtask bench apply`: whole processes of `probity apply` beside `git apply`.
+//! `cargo xtask bench`: the measurements, and of these `apply`: whole processes of `probity apply` beside `git apply`.
 //!
 //! Both work on the same tree in turn, A B A B …, so that a machine whose speed drifts slows
 //! both; the ratio is taken pair by pair. Between two runs the tree is put back and left
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::{calls, probity, say};
+use crate::{calls, fuel, probity, say};
 
 /// Counted pairs of runs.
-const PAIRS: usize = 7;
+pub(crate) const PAIRS: usize = 7;
 /// After this long a file that was written is at rest.
 const REST: Duration = Duration::from_millis(2100);
 /// Lets everything through, so that the guard's limits do not end a large patch.
@@ -58,9 +58,10 @@ const SCENARIOS: [Scenario; 4] = [
 
 pub(crate) fn run(args: &[String]) -> Result<bool> {
     match args.first().map(String::as_str) {
-        None => Ok(apply()? && calls::run()?),
+        None => Ok(apply()? && calls::run()? && fuel::run()?),
         Some("apply") => apply(),
         Some("calls") => calls::run(),
+        Some("fuel") => fuel::run(),
         Some(other) => bail!("there is no measurement `{other}`"),
     }
 }
@@ -103,15 +104,12 @@ fn measure(scenario: &Scenario, binary: &Path, folder: &Path) -> Result<()> {
     }
     ours.remove(0);
     gits.remove(0);
-    let ratios = sorted(ours.iter().zip(&gits).map(|(a, b)| a / b));
+    let ratios = Ratios::of(&ours, &gits);
     say(&format!(
-        "{:28} {:12.1} {:12.1}   {:.2}, {:.2}, {:.2}",
+        "{:28} {:12.1} {:12.1}   {ratios:.2}",
         scenario.name,
         median(&sorted(ours.iter().copied())),
         median(&sorted(gits.iter().copied())),
-        ratios.first().copied().unwrap_or_default(),
-        median(&ratios),
-        ratios.last().copied().unwrap_or_default(),
     ));
     fs::remove_dir_all(&tree)?;
     Ok(())
@@ -149,6 +147,28 @@ fn timed(scenario: &Scenario, folder: &Path, command: impl Fn() -> Command) -> R
         ensure!(back.success(), "{} cannot be put back", scenario.name);
     }
     Ok(took.as_secs_f64() * 1000.0)
+}
+
+/// The ratios of measured pairs; shows as the least, the median and the greatest.
+pub(crate) struct Ratios(Vec<f64>);
+
+impl Ratios {
+    pub(crate) fn of(over: &[f64], under: &[f64]) -> Self {
+        Self(sorted(over.iter().zip(under).map(|(a, b)| a / b)))
+    }
+}
+
+impl std::fmt::Display for Ratios {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = f.precision().unwrap_or(2);
+        let least = self.0.first().copied().unwrap_or_default();
+        let greatest = self.0.last().copied().unwrap_or_default();
+        let middle = median(&self.0);
+        write!(
+            f,
+            "{least:.digits$}, {middle:.digits$}, {greatest:.digits$}"
+        )
+    }
 }
 
 pub(crate) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {

@@ -6,21 +6,18 @@
 //! sandbox over a folder of the host can be faster than that.
 //!
 //! The same guest makes the same calls in both, in turn, A B A B …, so that a machine whose
-//! speed drifts slows both; the ratio is taken pair by pair. Wasmtime comes from PyPI, as a
-//! package of one pinned version, in a virtual environment in the cache.
+//! speed drifts slows both; the ratio is taken pair by pair.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::Result;
 
-use crate::bench::{median, sorted};
-use crate::{probity, root, run as run_command, say};
+use crate::bench::{PAIRS, Ratios, median, sorted};
+use crate::runner::{Runner, wasmtime};
+use crate::{probity, root, say};
 
-/// Counted pairs of runs.
-const PAIRS: usize = 7;
 /// What is measured, with the guest's letter for it and the calls of one run.
 const KINDS: [(&str, &str, u32); 4] = [
     ("open and close a file", "o", 50_000),
@@ -28,13 +25,8 @@ const KINDS: [(&str, &str, u32); 4] = [
     ("read 4 KiB", "r", 100_000),
     ("list 100 entries", "d", 3_000),
 ];
-/// The package, as pip's requirements name it. The version is near that of our engine, of
-/// which PyPI has only the first of each month.
-const PACKAGE: &str = "wasmtime==48.0.0 \
-    --hash=sha256:58544d539053dff7bd4cf30c40d7a540862d683013c0dfa6ba46a063f5b682f7\n";
-
 pub(crate) fn run() -> Result<bool> {
-    let python = environment()?;
+    let python = wasmtime()?;
     let ours = probity::example("guest_calls")?;
     let shared = Path::new("/dev/shm");
     let folder = if shared.is_dir() {
@@ -73,17 +65,14 @@ pub(crate) fn run() -> Result<bool> {
                 least.push(times.2);
             }
         }
-        let ratios = sorted(fast.iter().zip(&slow).map(|(a, b)| b / a));
+        let ratios = Ratios::of(&slow, &fast);
         let per_second =
             |times: Vec<f64>| f64::from(count) * 1e9 / median(&sorted(times.into_iter()));
         say(&format!(
-            "{name:24} {:12.0} {:12.0} {:12.0}   {:.1}, {:.1}, {:.1}",
+            "{name:24} {:12.0} {:12.0} {:12.0}   {ratios:.1}",
             per_second(fast),
             per_second(slow),
             per_second(least),
-            ratios.first().copied().unwrap_or_default(),
-            median(&ratios),
-            ratios.last().copied().unwrap_or_default(),
         ));
     }
     ours.end()?;
@@ -100,68 +89,4 @@ fn fill(folder: &Path) -> Result<()> {
         fs::write(folder.join(format!("many/entry-{index:03}.txt")), "text\n")?;
     }
     Ok(())
-}
-
-/// A Python that has the package.
-fn environment() -> Result<PathBuf> {
-    let folder = crate::cache()?.join("tools/wasmtime-48.0.0");
-    let python = folder.join("bin/python");
-    let ready = folder.join("ready");
-    if !ready.exists() {
-        run_command(
-            Command::new("python3")
-                .args(["-m", "venv", "--clear"])
-                .arg(&folder),
-        )?;
-        let requirements = folder.join("requirements.txt");
-        fs::write(&requirements, PACKAGE)?;
-        run_command(
-            Command::new(&python)
-                .args(["-m", "pip", "install", "--quiet", "--no-deps"])
-                .args(["--disable-pip-version-check", "--require-hashes", "-r"])
-                .arg(&requirements),
-        )?;
-        fs::write(&ready, "")?;
-    }
-    Ok(python)
-}
-
-/// A process that runs the guest for each line that it is sent.
-struct Runner {
-    process: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl Runner {
-    fn start(command: &mut Command) -> Result<Self> {
-        let mut process = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {command:?}"))?;
-        let input = process.stdin.take().context("no stdin")?;
-        let output = process.stdout.take().context("no stdout")?;
-        Ok(Self {
-            process,
-            input,
-            output: BufReader::new(output),
-        })
-    }
-
-    fn nanoseconds(&mut self, letter: &str, count: u32) -> Result<f64> {
-        writeln!(self.input, "{letter} {count}")?;
-        let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        line.trim().parse().context("the run failed")
-    }
-
-    fn end(self) -> Result<()> {
-        let Self {
-            mut process, input, ..
-        } = self;
-        drop(input);
-        ensure!(process.wait()?.success(), "a runner failed at its end");
-        Ok(())
-    }
 }

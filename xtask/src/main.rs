@@ -5,10 +5,12 @@
 mod bench;
 mod calls;
 mod diffs;
+mod fuel;
 mod fuzz;
 mod packs;
 mod probity;
 mod repeat;
+mod runner;
 mod soak;
 mod tasks;
 mod test;
@@ -26,10 +28,11 @@ Usage: cargo xtask CHORE
                      (cargo nextest if it is there, else cargo test)
   tasks [ID …]       rebuild the release tasks of tests/tasks from PyPI and judge each
                      three ways; without IDs all of them
-  bench [apply|calls]
+  bench [apply|calls|fuel]
                      apply: time probity apply beside git apply, as whole processes in
                      pairs; calls: time a guest's calls to the filesystem beside the same
-                     in wasmtime's own WASI on tmpfs; without a name both
+                     in wasmtime's own WASI on tmpfs; fuel: time what metering costs;
+                     without a name all
   fuzz [--seconds N] [TARGET …]
                      run the fuzz targets of fuzz/ (all of them, 60 s each) on seeds
                      made from the conformance cases
@@ -48,7 +51,8 @@ Usage: cargo xtask CHORE
                      committed ones are what a rebuild gives
 
 Environment: PROBITY_CACHE is where downloads and compiled code are kept
-(default: ~/.cache/probity). PROBITY_BIN is a probity to try instead of building one.";
+(default: $XDG_CACHE_HOME/probity, else ~/.cache/probity). PROBITY_BIN is a probity to
+try instead of building one.";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -102,13 +106,12 @@ fn root() -> PathBuf {
     here.parent().map_or_else(|| here.clone(), PathBuf::from)
 }
 
-/// Where downloads, tools and compiled code are kept.
-/// The folder in which downloads are kept.
+/// The folder in which downloads, tools and compiled code are kept.
 fn cache() -> Result<PathBuf> {
-    let given = std::env::var_os("PROBITY_CACHE").map(PathBuf::from);
-    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/probity"));
-    given
-        .or(home)
+    let given = |name| std::env::var_os(name).map(PathBuf::from);
+    given("PROBITY_CACHE")
+        .or_else(|| given("XDG_CACHE_HOME").map(|base| base.join("probity")))
+        .or_else(|| given("HOME").map(|home| home.join(".cache/probity")))
         .context("neither PROBITY_CACHE nor HOME is set")
 }
 

@@ -33,9 +33,10 @@ pub(crate) fn run(args: &[String]) -> Result<bool> {
         let ended = if kind == "calls" {
             Command::new(&soak).args(["calls", seconds]).status()?
         } else {
-            let example = Command::new(&soak).arg("example").output()?.stdout;
+            let example = Command::new(&soak).arg("example").output()?;
+            ensure!(example.status.success(), "there is no example of a guest");
             let file = tempfile::NamedTempFile::new()?;
-            std::fs::write(file.path(), example)?;
+            std::fs::write(file.path(), example.stdout)?;
             let mut guests = Command::new(target.join("debug/random-guests"))
                 .args([kind, "1"])
                 .stdin(std::fs::File::open(file.path())?)

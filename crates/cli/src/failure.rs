@@ -13,7 +13,7 @@ const REQUEST: u8 = 2;
 /// The patch was refused or did not apply.
 const REFUSED: u8 = 3;
 /// We or the host failed.
-const HOST: u8 = 5;
+pub(crate) const HOST: u8 = 5;
 /// Interrupted from the keyboard.
 pub(crate) const INTERRUPTED: u8 = 130;
 

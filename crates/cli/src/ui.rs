@@ -1,7 +1,7 @@
 //! The one place that prints and that knows what the terminal is like.
 //!
-//! Results go to standard output, everything else to standard error. A closed pipe ends
-//! quietly. Colour is used only on a terminal, honours `NO_COLOR`, and never carries
+//! Results go to standard output, everything else to standard error. A closed pipe is no
+//! error. Colour is used only on a terminal, honours `NO_COLOR`, and never carries
 //! meaning alone.
 
 use std::io::{self, IsTerminal as _, Write as _};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::failure::{Failure, INTERRUPTED};
+use crate::failure::{Failure, HOST, INTERRUPTED};
 use crate::report::escape;
 
 /// How long work may take before its progress is shown.
@@ -75,22 +75,21 @@ impl Ui {
         }
     }
 
-    /// Prints a result. A reader that went away ends the process quietly.
+    /// Prints a result. A reader that went away changes nothing of what comes of it.
     pub(crate) fn out(&self, text: &str) {
         self.out_bytes(text.as_bytes());
     }
 
     /// Prints a result that need not be text, as it is.
-    #[allow(clippy::exit, reason = "nobody reads any more")]
+    #[allow(clippy::exit, reason = "a result that cannot be written is lost")]
     pub(crate) fn out_bytes(&self, bytes: &[u8]) {
         let mut stdout = io::stdout().lock();
-        if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-            let code = if error.kind() == io::ErrorKind::BrokenPipe {
-                0
-            } else {
-                5
-            };
-            std::process::exit(code);
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                std::process::exit(i32::from(HOST));
+            }
+            // The exit code tells the outcome to those who read no more.
+            Ok(()) | Err(_) => {}
         }
     }
 

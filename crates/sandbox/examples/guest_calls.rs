@@ -11,16 +11,14 @@
     reason = "the results are what this program is run for"
 )]
 
-use std::fs;
 use std::io::BufRead as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use probity_core::budget::Budget;
 use probity_core::quantity::{Fuel, WallTime};
-use probity_core::repo::File;
-use probity_core::{Repo, RepoPath};
 use probity_sandbox::fs::{Access, Mounts};
 use probity_sandbox::{Ending, Invocation, Sandbox, Trust};
+use probity_worktree::{Ignored, Worktree};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -32,12 +30,12 @@ fn main() -> Result<(), Failure> {
     let sandbox = Sandbox::in_process(None)?;
     let module = wat::parse_file(module)?;
     let module = sandbox.module(&module, &Budget::check(), Trust::Untrusted)??;
-    let mut repo = Repo::new();
-    copy(Path::new(&folder), "", &mut repo)?;
+    let folder = PathBuf::from(folder);
+    let repo = Worktree::open(&folder)?.load(Ignored::Include)?.repo;
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         if line.starts_with(char::is_uppercase) {
-            println!("{}", kernel(Path::new(&folder), &line)?);
+            println!("{}", kernel(&folder, &line)?);
             continue;
         }
         let mut args = vec!["calls".to_owned()];
@@ -104,19 +102,4 @@ fn kernel(folder: &Path, line: &str) -> Result<u128, Failure> {
 #[cfg(not(target_os = "linux"))]
 fn kernel(_folder: &Path, _line: &str) -> Result<u128, Failure> {
     Err("only Linux has these calls".into())
-}
-
-fn copy(folder: &Path, below: &str, repo: &mut Repo) -> Result<(), Failure> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let name = name.to_str().ok_or("a name that is not UTF-8")?;
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &format!("{below}{name}/"), repo)?;
-        } else {
-            let path: RepoPath = format!("{below}{name}").parse()?;
-            repo.insert(&path, File::regular(fs::read(entry.path())?))?;
-        }
-    }
-    Ok(())
 }

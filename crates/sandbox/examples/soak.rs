@@ -118,10 +118,7 @@ fn main() -> Result<ExitCode, Failure> {
         let mut random = ChaCha8Rng::seed_from_u64(number);
         let bytes = match kind.as_str() {
             "calls" => calls(&mut random)?,
-            _ => match next(&mut stream)? {
-                Some(bytes) => bytes,
-                None => break,
-            },
+            _ => next(&mut stream)?,
         };
         if let Err(failure) = tally.run(&sandbox, &bytes, number) {
             let file = std::env::temp_dir().join(format!("probity-soak-{number}.wasm"));
@@ -246,15 +243,16 @@ fn imports() -> String {
     text
 }
 
-/// The next guest of a stream: its length, 32 bits little-endian, and its bytes.
-fn next(stream: &mut impl Read) -> Result<Option<Vec<u8>>, Failure> {
+/// The next guest of a stream, which never ends: its length, 32 bits little-endian, and its
+/// bytes.
+fn next(stream: &mut impl Read) -> Result<Vec<u8>, Failure> {
     let mut length = [0; 4];
-    if stream.read_exact(&mut length).is_err() {
-        return Ok(None);
-    }
+    stream
+        .read_exact(&mut length)
+        .map_err(|error| format!("the stream of guests broke off: {error}"))?;
     let mut bytes = vec![0; usize::try_from(u32::from_le_bytes(length))?.min(64 << 20)];
     stream.read_exact(&mut bytes)?;
-    Ok(Some(bytes))
+    Ok(bytes)
 }
 
 /// A module that makes random calls on random memory.

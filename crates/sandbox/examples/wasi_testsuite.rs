@@ -18,11 +18,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use probity_core::budget::Budget;
-use probity_core::repo::File;
-use probity_core::{Repo, RepoPath};
 use probity_sandbox::fs::{Access, Mounts};
 use probity_sandbox::output::Output;
 use probity_sandbox::{Ending, Invocation, Sandbox, Trust};
+use probity_worktree::{Ignored, Worktree};
 use serde_json::Value;
 
 type Failure = Box<dyn std::error::Error>;
@@ -141,8 +140,7 @@ fn run(sandbox: &Sandbox, test: &Path) -> Result<Option<String>, Failure> {
     let mut preopens = Vec::new();
     let mut mounts = Mounts::default();
     if let Some(root) = &plan.root {
-        let mut repo = Repo::new();
-        copy(root, "", &mut repo)?;
+        let repo = Worktree::open(root)?.load(Ignored::Include)?.repo;
         preopens.push("/".to_owned());
         mounts.folder("/", repo.root(), Access::Writable);
     }
@@ -188,25 +186,4 @@ fn run(sandbox: &Sandbox, test: &Path) -> Result<Option<String>, Failure> {
 /// What was printed, as text.
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.bytes).into_owned()
-}
-
-/// Copies a folder's files, with the empty ones among them.
-fn copy(folder: &Path, below: &str, repo: &mut Repo) -> Result<(), Failure> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let name = name.to_str().ok_or("a name that is not UTF-8")?;
-        let path = if below.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{below}/{name}")
-        };
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &path, repo)?;
-        } else {
-            let path: RepoPath = path.parse()?;
-            repo.insert(&path, File::regular(fs::read(entry.path())?))?;
-        }
-    }
-    Ok(())
 }

@@ -63,12 +63,13 @@ pub enum Finding {
         /// How.
         how: String,
     },
-    /// It went through, though this kernel could have denied it, or no kernel is needed.
+    /// It went through, though this kernel could have denied it, or no kernel is needed; or
+    /// nobody knows how it went.
     Allowed {
         /// What happened.
         what: String,
     },
-    /// It went through, or could not be tried, since this kernel offers nothing against it.
+    /// It could not be tried here, or went through since this kernel offers nothing against it.
     NotOffered {
         /// What is missing.
         why: String,
@@ -144,12 +145,12 @@ pub fn examine(
         ..PoolSettings::default()
     };
     let pool = Process::new(command.clone(), settings)?;
-    let layers = pool.lockdown()?;
+    let lockdown = pool.lockdown()?;
     let sandbox = Sandbox::new(pool, None)?;
     let mut denials = guests(&sandbox, observe)?;
     denials.extend(workers(command, observe)?);
-    denials.extend(natives(command, observe)?);
-    let layers = layers
+    denials.extend(natives(command, &lockdown, observe)?);
+    let layers = lockdown
         .layers
         .into_iter()
         .map(|(layer, state)| LayerReport {
@@ -378,6 +379,7 @@ fn struck(command: &WorkerCommand, blow: Blow) -> Result<Finding, DoctorError> {
 /// a worker is.
 fn natives(
     command: &WorkerCommand,
+    lockdown: &lockdown::Report,
     observe: &mut dyn FnMut(&str),
 ) -> Result<Vec<Denial>, DoctorError> {
     let outside = Outside::new().map_err(|error| DoctorError::Setup(error.to_string()))?;
@@ -403,7 +405,9 @@ fn natives(
                 how: format!("the process is ended by signal {signal}"),
             },
             Outcome::Inapplicable { why } => Finding::NotOffered { why },
-            Outcome::Succeeded => went_through(command, probe, &settings)?,
+            // What was not seen to be denied is not denied.
+            Outcome::Unknown { why } => Finding::Allowed { what: why },
+            Outcome::Succeeded => went_through(probe, settings.role, lockdown),
         };
         denials.push(Denial {
             attempt: probe.tries().to_owned(),
@@ -416,17 +420,11 @@ fn natives(
 
 /// Whether this kernel could have stopped it: it could if it has system-call filters, which
 /// stop everything that a probe tries.
-fn went_through(
-    command: &WorkerCommand,
-    probe: Probe,
-    settings: &lockdown::Settings,
-) -> Result<Finding, DoctorError> {
-    let pool = Process::new(command.clone(), PoolSettings::default())?;
-    let report = pool.lockdown()?;
-    Ok(match report.state(Layer::Seccomp) {
+fn went_through(probe: Probe, role: Role, lockdown: &lockdown::Report) -> Finding {
+    match lockdown.state(Layer::Seccomp) {
         State::NotOffered { why } => Finding::NotOffered { why: why.clone() },
         State::Active { .. } | State::Failed { .. } | State::Off => Finding::Allowed {
-            what: format!("{probe} succeeded under {:?}", settings.role),
+            what: format!("{probe} succeeded under {role:?}"),
         },
-    })
+    }
 }

@@ -35,8 +35,9 @@ pub struct SpecExecutor {
     stores: Stores,
     files: Arc<SpecFiles>,
     conditions: Conditions,
-    /// Modules of packs with their sizes in bytes.
-    modules: BTreeMap<PackRef, (u64, Module)>,
+    /// Packs that were read, each with its size in bytes and what came of compiling it under
+    /// the budget given.
+    packs: BTreeMap<PackRef, (u64, Budget, Result<Module, ModuleError>)>,
     runtimes: HashMap<String, Runtime>,
     sites: HashMap<(String, Option<String>), Site>,
 }
@@ -66,7 +67,7 @@ impl SpecExecutor {
             stores,
             files,
             conditions,
-            modules: BTreeMap::new(),
+            packs: BTreeMap::new(),
             runtimes: HashMap::new(),
             sites: HashMap::new(),
         }
@@ -84,13 +85,17 @@ impl SpecExecutor {
         pack::run_check(sandbox, &module, check, wanted, repo, &self.conditions)
     }
 
-    /// The module of a pack. It is read and hashed once; the cap of each check on its size
-    /// holds nevertheless.
+    /// The module of a pack. It is read and compiled, or refused, once; the cap of each check
+    /// on its size holds nevertheless, and one refused is tried again under another budget.
     fn module(&mut self, pack: &PackRef, budget: &Budget) -> Result<Module, Unusable> {
-        if let Some((size, module)) = self.modules.get(pack)
-            && *size <= budget.module_size.0
-        {
-            return Ok(module.clone());
+        match self.packs.get(pack) {
+            Some((size, _, Ok(module))) if *size <= budget.module_size.0 => {
+                return Ok(module.clone());
+            }
+            Some((_, tried, Err(refused))) if tried == budget => {
+                return Err(Unusable::Refused(refused.clone()));
+            }
+            Some(_) | None => {}
         }
         let bytes: Cow<'_, [u8]> = match pack {
             PackRef::BuiltIn(name) => match pack::built_in(name) {
@@ -119,11 +124,11 @@ impl SpecExecutor {
             .map_err(|error| Unusable::Host {
                 message: error.to_string(),
                 hint: None,
-            })?
-            .map_err(Unusable::Refused)?;
+            })?;
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        self.modules.insert(pack.clone(), (size, module.clone()));
-        Ok(module)
+        self.packs
+            .insert(pack.clone(), (size, *budget, module.clone()));
+        module.map_err(Unusable::Refused)
     }
 
     fn suite(&mut self, check: &Check, wanted: &SuiteCheck, repo: &Repo) -> CheckReport {

@@ -33,7 +33,7 @@ impl Counts {
         match kind {
             Kind::Core => Self {
                 instances: 1,
-                memories: 4,
+                memories: 1,
                 tables: 16,
             },
             // Tools make a component of a program, an adapter and shims between them; a

@@ -23,7 +23,12 @@ pub struct Sandbox {
 
 struct Inner {
     isolation: Box<dyn Isolation>,
-    cache: Option<CodeCache>,
+    cache: Option<Cache>,
+}
+
+/// Where compiled code is kept, and for which engine.
+struct Cache {
+    code: CodeCache,
     compatibility: String,
 }
 
@@ -56,11 +61,17 @@ impl Sandbox {
         isolation: impl Isolation + 'static,
         cache: Option<CodeCache>,
     ) -> Result<Self, EngineError> {
+        let cache = match cache {
+            Some(code) => Some(Cache {
+                code,
+                compatibility: compatibility()?,
+            }),
+            None => None,
+        };
         Ok(Self {
             inner: Arc::new(Inner {
                 isolation: Box::new(isolation),
                 cache,
-                compatibility: compatibility()?,
             }),
         })
     }
@@ -135,7 +146,7 @@ impl Sandbox {
 
     fn find(&self, digest: Digest, kind: Kind) -> Option<Module> {
         let cache = self.inner.cache.as_ref()?;
-        let file = cache.find(digest, kind, &self.inner.compatibility)?;
+        let file = cache.code.find(digest, kind, &cache.compatibility)?;
         Some(Module::in_file(digest, kind, file))
     }
 
@@ -150,7 +161,8 @@ impl Sandbox {
         // What cannot be kept is used nevertheless, and compiled again the next time.
         let keep = |code: &mut dyn std::io::Read| {
             cache
-                .keep(digest, kind, &self.inner.compatibility, code)
+                .code
+                .keep(digest, kind, &cache.compatibility, code)
                 .inspect_err(|error| warn!(%error, "compiled code is not kept"))
                 .ok()
         };

@@ -342,13 +342,30 @@ impl Shared {
         }
     }
 
+    /// Makes a verdict and measures how long that took.
     async fn make(
         self: &Arc<Self>,
         request: Request,
-        stop: &Arc<Stop>,
+        stop: &Stop,
         events: mpsc::Sender<JobEvent>,
     ) -> Result<Verdict, JobError> {
         let submitted = Instant::now();
+        let mut started = None;
+        let result = self
+            .wait_and_verify(request, stop, events, &mut started)
+            .await;
+        self.measure(&result, submitted, started);
+        result
+    }
+
+    /// Waits for the job's turn, notes when it came in `started`, and makes the verdict.
+    async fn wait_and_verify(
+        self: &Arc<Self>,
+        request: Request,
+        stop: &Stop,
+        events: mpsc::Sender<JobEvent>,
+        started: &mut Option<Instant>,
+    ) -> Result<Verdict, JobError> {
         let deadline = tokio::time::sleep(request.deadline);
         tokio::pin!(deadline);
         // Asked for once: who asks again goes to the end of the queue.
@@ -356,21 +373,15 @@ impl Shared {
         tokio::pin!(turn);
         let permit = loop {
             tokio::select! {
-                permit = &mut turn => {
-                    break permit.map_err(|_| JobError::ShutDown)?;
-                }
-                () = &mut deadline => {
-                    stop.end(JobError::Deadline);
-                    return Err(self.finished(None, stop, submitted, submitted));
-                }
-                () = tokio::time::sleep(Duration::from_millis(20)) => {
-                    if stop.reason().is_some() {
-                        return Err(self.finished(None, stop, submitted, submitted));
-                    }
-                }
+                permit = &mut turn => break permit.map_err(|_| JobError::ShutDown)?,
+                () = &mut deadline => stop.end(JobError::Deadline),
+                () = tokio::time::sleep(Duration::from_millis(20)) => {}
+            }
+            if let Some(reason) = stop.reason() {
+                return Err(reason);
             }
         };
-        let started = Instant::now();
+        *started = Some(Instant::now());
         let shared = Arc::clone(self);
         let mut work = tokio::task::spawn_blocking(move || {
             let verdict = shared.verify(request, &events);
@@ -386,11 +397,8 @@ impl Shared {
             }
         };
         match (verdict, stop.reason()) {
-            (Ok(verdict), None) => {
-                self.finished(Some(&verdict), stop, submitted, started);
-                Ok(verdict)
-            }
-            (Ok(_), Some(_)) => Err(self.finished(None, stop, submitted, started)),
+            (Ok(verdict), None) => Ok(verdict),
+            (Ok(_), Some(reason)) => Err(reason),
             (Err(_), _) => Err(JobError::Panicked),
         }
     }
@@ -436,25 +444,25 @@ impl Shared {
         )
     }
 
-    /// Writes the metrics of a job that ended, and says why it has no verdict.
-    fn finished(
+    /// Writes the metrics of a job that ended. One whose turn never came waited to its end.
+    fn measure(
         &self,
-        verdict: Option<&Verdict>,
-        stop: &Stop,
+        result: &Result<Verdict, JobError>,
         submitted: Instant,
-        started: Instant,
-    ) -> JobError {
-        let error = stop.reason().unwrap_or(JobError::Cancelled);
-        let outcome = match verdict {
-            Some(verdict) => format!("{:?}", verdict.status()),
-            None => format!("{error:?}"),
+        started: Option<Instant>,
+    ) {
+        let ended = Instant::now();
+        let started = started.unwrap_or(ended);
+        let outcome = match result {
+            Ok(verdict) => format!("{:?}", verdict.status()),
+            Err(error) => format!("{error:?}"),
         };
         info!(
             target: "probity::metrics",
             {
                 monotonic_counter.jobs = 1_u64,
                 histogram.wait_seconds = started.duration_since(submitted).as_secs_f64(),
-                histogram.run_seconds = started.elapsed().as_secs_f64(),
+                histogram.run_seconds = ended.duration_since(started).as_secs_f64(),
                 outcome,
             },
             "a job ended"
@@ -468,6 +476,5 @@ impl Shared {
             },
             "jobs"
         );
-        error
     }
 }

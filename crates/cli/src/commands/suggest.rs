@@ -16,6 +16,7 @@ use probity_sandbox::{Conditions, Sandbox, SpecExecutor};
 use super::input::{self, SPEC_FILE, SpecInput};
 use crate::cache::Cache;
 use crate::failure::Failure;
+use crate::report::escape;
 
 const HEAD: &str = "\
 # What must hold for a patch to this repository to be accepted: `probity verify --patch FILE`.
@@ -127,7 +128,8 @@ fn objection(executor: &mut SpecExecutor, check: &Check, repo: &Repo) -> Option<
                 .filter(|c| !c.is_control())
                 .take(160)
                 .collect();
-            Some(format!("it does not hold now ({})", message.trim()))
+            let message = escape::line(message.trim());
+            Some(format!("it does not hold now ({message})"))
         }
     }
 }

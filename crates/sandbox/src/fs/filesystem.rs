@@ -7,6 +7,7 @@
 //! become empty files without names); what the guest adds is within the [`Quota`].
 //! Deliberately absent: owners, permission bits, and any path to the host.
 
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use probity_core::budget::Limit;
@@ -167,14 +168,14 @@ impl Filesystem {
     /// What the run depended on, as guest paths.
     #[must_use]
     pub fn read_set(&self) -> ReadSet {
-        let paths = |nodes: &std::collections::HashSet<NodeId>| {
+        let paths = |nodes: &HashSet<NodeId>| -> BTreeSet<String> {
             nodes
                 .iter()
                 .filter_map(|node| self.origin_path(*node))
                 .collect()
         };
+        let read = paths(&self.recorder.read);
         ReadSet {
-            read: paths(&self.recorder.read),
             listed: paths(&self.recorder.listed),
             missed: self
                 .recorder
@@ -185,7 +186,10 @@ impl Filesystem {
                     let parent = parent.strip_suffix('/').unwrap_or(&parent);
                     Some(format!("{parent}/{name}"))
                 })
+                // What the guest took away was there.
+                .filter(|path| !read.contains(path))
                 .collect(),
+            read,
             incomplete: self.recorder.incomplete,
         }
     }

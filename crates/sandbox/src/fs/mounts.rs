@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use probity_core::repo::{Directory, File};
-use serde::{Deserialize, Serialize};
 
 use super::content::Content;
 use super::filesystem::{Access, Filesystem, MountError};
@@ -54,7 +53,7 @@ pub struct Mounts {
 }
 
 /// The devices that programs expect, by the names that they have everywhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Devices {
     /// None.
     None,

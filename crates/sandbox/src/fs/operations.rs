@@ -253,12 +253,9 @@ impl Filesystem {
     /// The target of a link.
     pub(crate) fn read_link(&mut self, grant: NodeId, path: &str) -> Result<Arc<str>, Errno> {
         let node = self.existing(grant, path, Follow::No)?;
+        self.record_read(node);
         match &self.node(node).kind {
-            NodeKind::Symlink(target) => {
-                let target = Arc::clone(target);
-                self.record_read(node);
-                Ok(target)
-            }
+            NodeKind::Symlink(target) => Ok(Arc::clone(target)),
             NodeKind::Directory(_) | NodeKind::File(_) | NodeKind::Device(_) => Err(Errno::Inval),
         }
     }
@@ -271,6 +268,7 @@ impl Filesystem {
         to: (NodeId, &str),
     ) -> Result<(), Errno> {
         let node = self.existing(from.0, from.1, follow)?;
+        self.record_read(node);
         let target = self.resolve(to.0, to.1, Follow::Never)?;
         if target.node.is_some() {
             return Err(Errno::Exist);
@@ -388,6 +386,7 @@ impl Filesystem {
 
     /// Sets times of a node.
     pub(crate) fn set_times(&mut self, node: NodeId, times: NewTimes) -> Result<(), Errno> {
+        self.record_read(node);
         let now = self.now;
         let changed = self.node_mut(node);
         if !changed.writable {
@@ -526,18 +525,19 @@ impl Filesystem {
 
     /// Names and nodes of a folder, sorted, `.` and `..` first.
     pub(crate) fn list(&mut self, node: NodeId) -> Result<Vec<(Arc<str>, NodeId)>, Errno> {
-        if self.node(node).origin.is_some() || node == NodeId::ROOT {
-            let path = self.origin_length(node);
-            self.recorder.listed(node, path);
-        }
         let parent = self.node(node).parent;
         let mut rows = vec![(Arc::from("."), node), (Arc::from(".."), parent)];
         let entries = &self.directory(node)?.entries;
         rows.extend(entries.iter().map(|(name, id)| (Arc::clone(name), *id)));
+        if self.node(node).origin.is_some() || node == NodeId::ROOT {
+            let path = self.origin_length(node);
+            self.recorder.listed(node, path);
+        }
         Ok(rows)
     }
 
-    fn record_read(&mut self, node: NodeId) {
+    /// Notes that the guest learned something of a node, if it is a layer's.
+    pub(super) fn record_read(&mut self, node: NodeId) {
         let found = self.node_mut(node);
         if found.origin.is_some() && !found.read {
             found.read = true;

@@ -21,7 +21,8 @@ const ENTRY_BYTES: usize = 64;
 /// The guest paths that a run depended on, sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadSet {
-    /// Files whose content, links whose target, or nodes whose metadata was read.
+    /// Files, links and folders that were there when they were looked up, whatever the guest
+    /// learned of them: their content, target, metadata, or that they are there.
     pub read: BTreeSet<String>,
     /// Folders whose entries were listed.
     pub listed: BTreeSet<String>,

@@ -79,8 +79,23 @@ struct Part {
 }
 
 impl Filesystem {
-    /// Resolves `path` below the granted folder `grant`.
+    /// Resolves `path` below the granted folder `grant`, for a call whose answer depends on
+    /// whether there is something.
     pub(crate) fn resolve<'a>(
+        &mut self,
+        grant: NodeId,
+        path: &'a str,
+        follow: Follow,
+    ) -> Result<Resolved<'a>, Errno> {
+        let resolved = self.walk(grant, path, follow)?;
+        if let Some(node) = resolved.node {
+            self.record_read(node);
+        }
+        Ok(resolved)
+    }
+
+    /// Goes along `path` from the granted folder `grant`.
+    fn walk<'a>(
         &mut self,
         grant: NodeId,
         path: &'a str,
@@ -164,8 +179,7 @@ impl Filesystem {
                     let next = format!("{target}{rest}");
                     let copied = u64::try_from(next.len()).unwrap_or(u64::MAX);
                     self.walked = self.walked.saturating_add(copied / 4);
-                    let path = self.origin_length(node);
-                    self.recorder.read(node, path);
+                    self.record_read(node);
                     if next.starts_with('/') {
                         if grant != NodeId::ROOT {
                             return Err(Errno::Notcapable);
@@ -184,22 +198,24 @@ impl Filesystem {
                 }
                 NodeKind::Directory(_) => at = node,
                 NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => {
+                    self.record_read(node);
                     return Err(Errno::Notdir);
                 }
             }
         }
     }
 
-    /// Resolves a path that must exist.
+    /// Resolves a path that must exist, for a caller that goes on with the node.
     pub(crate) fn existing(
         &mut self,
         grant: NodeId,
         path: &str,
         follow: Follow,
     ) -> Result<NodeId, Errno> {
-        let resolved = self.resolve(grant, path, follow)?;
+        let resolved = self.walk(grant, path, follow)?;
         let node = resolved.node.ok_or(Errno::Noent)?;
         if resolved.slash && !matches!(self.node(node).kind, NodeKind::Directory(_)) {
+            self.record_read(node);
             return Err(Errno::Notdir);
         }
         Ok(node)

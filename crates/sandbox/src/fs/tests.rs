@@ -304,6 +304,29 @@ fn the_read_set_names_what_was_read_listed_and_missed() {
 }
 
 #[test]
+fn the_read_set_names_what_a_guest_knows_without_reading() {
+    let mut fs = filesystem();
+    let node = fs
+        .open(NodeId::ROOT, "ro/a.txt", Follow::Yes, OpenFlags::default())
+        .unwrap();
+    fs.close(node);
+    let made = fs.make_directory(NodeId::ROOT, "ro/src");
+    assert_eq!(made, Err(Errno::Exist));
+    assert_eq!(read(&mut fs, "ro/src/lib.py/x"), Err(Errno::Notdir));
+    // What the guest took away was there.
+    fs.unlink(NodeId::ROOT, "rw/a.txt").unwrap();
+    assert_eq!(read(&mut fs, "rw/a.txt"), Err(Errno::Noent));
+    let file = grant(&mut fs, "ro/link");
+    assert_eq!(fs.list(file), Err(Errno::Notdir));
+    let reads = fs.read_set();
+    assert_eq!(
+        reads.read.iter().collect::<Vec<_>>(),
+        ["/ro/a.txt", "/ro/src", "/ro/src/lib.py", "/rw/a.txt"]
+    );
+    assert!(reads.listed.is_empty() && reads.missed.is_empty());
+}
+
+#[test]
 fn mounts_are_checked() {
     let mut fs = filesystem();
     for path in ["relative", "/a/../b", "/a//b", "/", "/ro", "/ro/a.txt/x"] {

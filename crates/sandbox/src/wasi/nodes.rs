@@ -1,7 +1,8 @@
 //! Reading and writing: files, devices and the standard streams, with what they cost.
 //!
 //! Both adapters come through here, so that a byte costs the same and a device behaves the
-//! same whichever way it is reached.
+//! same whichever way it is reached. What a component writes costs once more, for the copy
+//! of it that the engine makes before.
 
 use super::host::{Host, Stop};
 use super::open_files::Listing;
@@ -155,19 +156,6 @@ impl Host {
         let rows: Listing = self.fs.list(node)?.into();
         self.charge(rows.len().saturating_mul(LIST_CHARGE));
         Ok(rows)
-    }
-
-    /// A folder that a path may start at.
-    pub(super) fn folder(&self, node: NodeId) -> Result<NodeId, Errno> {
-        match self.fs.node(node).kind {
-            NodeKind::Directory(_) => Ok(node),
-            NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => Err(Errno::Notdir),
-        }
-    }
-
-    /// Makes a symbolic link. Its target is text; it is judged when it is followed.
-    pub(super) fn symlink(&mut self, target: &str, grant: NodeId, path: &str) -> Result<(), Errno> {
-        self.fs.symlink(target, grant, path)
     }
 
     /// Gives each time the value that a guest chose for it.

@@ -52,9 +52,7 @@ impl WorkerCommand {
             program: std::path::absolute(&program).unwrap_or(program),
         }
     }
-}
 
-impl WorkerCommand {
     fn arguments(&self, duty: &Duty) -> Result<[String; 2], String> {
         let duty = serde_json::to_string(duty).map_err(|error| error.to_string())?;
         Ok([ARGUMENT.to_owned(), duty])
@@ -97,10 +95,7 @@ pub(super) struct Death {
     /// What it wrote to standard error, one line of it.
     pub(super) last_words: String,
     /// Why the parent gave it up, if it was the parent who ended it.
-    pub(super) given_up: Option<String>,
-    /// Whether the embedder cancelled the work.
-    pub(super) cancelled: bool,
-    late: bool,
+    given_up: Option<FrameError>,
 }
 
 impl Death {
@@ -109,18 +104,21 @@ impl Death {
         self.status.and_then(|status| status.signal())
     }
 
+    /// Whether it was ended because the embedder cancelled the work.
+    pub(super) const fn is_cancelled(&self) -> bool {
+        matches!(self.given_up, Some(FrameError::Cancelled))
+    }
+
     /// Whether it was ended for taking too long.
     pub(super) const fn is_late(&self) -> bool {
-        self.late
+        matches!(self.given_up, Some(FrameError::Late))
     }
 
     /// Whether it ended for lack of memory of its own.
     pub(super) fn is_out_of_memory(&self) -> bool {
         self.signal() == Some(libc::SIGABRT) && self.last_words.contains("memory allocation")
     }
-}
 
-impl Death {
     /// How it ended, without anything that it said: the same wherever it happens.
     pub(super) fn plainly(&self) -> String {
         match (self.signal(), self.status.and_then(|status| status.code())) {
@@ -245,7 +243,7 @@ impl Worker {
                 }
             }
             Ok(_) => Err("is of another version".to_owned()),
-            Err(error) => Err(self.bury(&error).to_string()),
+            Err(error) => Err(self.bury(error).to_string()),
         }
     }
 
@@ -268,9 +266,9 @@ impl Worker {
             }
             Ok(_) => {
                 let odd = FrameError::Protocol("it sent files".to_owned());
-                Err(self.bury(&odd))
+                Err(self.bury(odd))
             }
-            Err(error) => Err(self.bury(&error)),
+            Err(error) => Err(self.bury(error)),
         }
     }
 
@@ -327,7 +325,7 @@ impl Worker {
     }
 
     /// Ends the process and finds out what happened to it.
-    fn bury(&mut self, error: &FrameError) -> Death {
+    fn bury(&mut self, error: FrameError) -> Death {
         // A process that closed its end is about to end by itself; its own status tells more
         // than ours would.
         let mut status = None;
@@ -349,9 +347,7 @@ impl Worker {
         Death {
             status,
             last_words: self.last_words(),
-            given_up: (!ended_itself).then(|| error.to_string()),
-            cancelled: matches!(error, FrameError::Cancelled),
-            late: matches!(error, FrameError::Late),
+            given_up: (!ended_itself).then_some(error),
         }
     }
 

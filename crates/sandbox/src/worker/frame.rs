@@ -20,6 +20,8 @@ use crate::cancel::Cancel;
 
 /// Most files beside one frame.
 pub(super) const MAX_FILES: usize = 64;
+/// Bytes of a frame's header.
+const HEADER: usize = 8;
 /// How long to wait before looking again whether somebody cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -113,17 +115,18 @@ impl Channel {
         files: &[BorrowedFd<'_>],
         patience: Patience<'_>,
     ) -> Result<(), FrameError> {
-        let payload = postcard::to_stdvec(message).map_err(io::Error::other)?;
-        let length = u32::try_from(payload.len())
-            .map_err(|_| FrameError::Protocol("a message of 4 GiB".to_owned()))?;
         if files.len() > MAX_FILES {
             return Err(FrameError::Protocol("too many files".to_owned()));
         }
         let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
-        let mut frame = Vec::with_capacity(payload.len().saturating_add(8));
-        frame.extend_from_slice(&length.to_le_bytes());
-        frame.extend_from_slice(&count.to_le_bytes());
-        frame.extend_from_slice(&payload);
+        // The payload may be large: it is written behind its header, not copied there.
+        let mut frame = postcard::to_extend(message, vec![0; HEADER]).map_err(io::Error::other)?;
+        let length = u32::try_from(frame.len().saturating_sub(HEADER))
+            .map_err(|_| FrameError::Protocol("a message of 4 GiB".to_owned()))?;
+        let header = [length.to_le_bytes(), count.to_le_bytes()];
+        if let Some((to, _)) = frame.split_first_chunk_mut::<HEADER>() {
+            to.copy_from_slice(header.as_flattened());
+        }
 
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let mut left = frame.as_slice();
@@ -159,7 +162,7 @@ impl Channel {
         patience: Patience<'_>,
     ) -> Result<(M, Vec<OwnedFd>), FrameError> {
         let mut files = Vec::new();
-        let mut header = [0; 8];
+        let mut header = [0; HEADER];
         let mut at = 0_usize;
         while let Some(rest) = header.get_mut(at..).filter(|rest| !rest.is_empty()) {
             at = at.saturating_add(self.part(rest, Some(&mut files), patience)?);

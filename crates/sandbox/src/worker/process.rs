@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use probity_core::budget::{Budget, Limit, LimitHit};
@@ -57,7 +58,7 @@ pub struct PoolSettings {
 impl Default for PoolSettings {
     fn default() -> Self {
         Self {
-            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            workers: thread::available_parallelism().map_or(1, usize::from),
             ahead: 1,
             guests_per_worker: 1_000,
             grace: Duration::from_secs(5),
@@ -156,30 +157,37 @@ impl Shared {
         let shared = Arc::downgrade(self);
         self.nursery
             .start_then(settings(Role::Guest), move |worker| {
+                let pool = Weak::clone(&shared);
                 // The nursery must not wait for one worker while another is wanted.
-                std::thread::spawn(move || {
+                let greeter = thread::Builder::new().spawn(move || {
                     let worker = worker.and_then(|mut worker| {
                         worker.greet(None)?;
                         Ok(worker)
                     });
-                    let Some(shared) = shared.upgrade() else {
-                        return;
-                    };
-                    let mut pool = shared.pool();
-                    pool.starting = pool.starting.saturating_sub(1);
-                    match worker {
-                        Ok(worker) => pool.idle.push(worker),
-                        Err(problem) => {
-                            warn!(%problem, "a worker could not be started");
-                            pool.alive = pool.alive.saturating_sub(1);
-                            // Of no interest to those who come later: they start another one.
-                            pool.trouble = (pool.waiting > 0).then_some(problem);
-                        }
+                    if let Some(pool) = pool.upgrade() {
+                        pool.arrived(worker);
                     }
-                    drop(pool);
-                    shared.free.notify_all();
                 });
+                if let (Err(error), Some(shared)) = (greeter, shared.upgrade()) {
+                    shared.arrived(Err(format!("cannot be greeted: {error}")));
+                }
             });
+    }
+
+    /// Takes in a worker that was started, or the reason why it was not.
+    fn arrived(&self, worker: Result<Worker, String>) {
+        let mut pool = self.pool();
+        pool.starting = pool.starting.saturating_sub(1);
+        match worker {
+            Ok(worker) => pool.idle.push(worker),
+            Err(problem) => {
+                warn!(%problem, "a worker could not be started");
+                pool.alive = pool.alive.saturating_sub(1);
+                pool.trouble = (pool.waiting > 0).then_some(problem);
+            }
+        }
+        drop(pool);
+        self.free.notify_all();
     }
 
     /// Takes an idle worker, starting one if fewer than the most are alive.
@@ -190,6 +198,10 @@ impl Shared {
         let worker = self.wait_for_one(cancel);
         pool = self.pool();
         pool.waiting = pool.waiting.saturating_sub(1);
+        if pool.waiting == 0 {
+            // Whoever comes later has had no trouble yet.
+            pool.trouble = None;
+        }
         worker
     }
 
@@ -346,7 +358,7 @@ impl Isolation for Process {
                 "the worker process answered another question".to_owned(),
             )),
             Err(death) if death.signal() == Some(libc::SIGXCPU) => Ok(Err(too_long)),
-            Err(death) if death.cancelled => Err(EngineError::Cancelled),
+            Err(death) if death.is_cancelled() => Err(EngineError::Cancelled),
             Err(death) if death.is_late() => Ok(Err(too_long)),
             Err(death) if death.is_out_of_memory() => Ok(Err(too_much)),
             Err(death) => {
@@ -427,7 +439,7 @@ impl Isolation for Process {
             }
             Err(death) => {
                 shared.retire(worker);
-                Err(if death.cancelled {
+                Err(if death.is_cancelled() {
                     RunError::Cancelled
                 } else {
                     warn!(%death, "a worker was lost");

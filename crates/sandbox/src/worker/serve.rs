@@ -14,7 +14,7 @@ use super::lockdown::probe::Probe;
 use super::lockdown::{self, Layer, Role, State};
 use super::message::{Answer, CompileFault, Hello, Job, MAX_ORDER, Order, PROTOCOL, Place, What};
 use crate::cancel::Cancel;
-use crate::engine::{Code, Engine, Kind, is_of_kernel};
+use crate::engine::{Code, Compiler, Engine, Kind, is_of_kernel};
 use crate::fs::{Content, ImageFolder, LowerDirectory, Mapped, Mapping, Mounts, Source};
 use crate::guest::{Invocation, Run};
 use crate::isolation::THREAD_STACK;
@@ -116,7 +116,14 @@ fn serve(settings: &lockdown::Settings) -> ExitCode {
 fn work(settings: &lockdown::Settings, lockdown: lockdown::Report) -> Result<(), String> {
     let channel = Channel::new(stdin()?);
     // Before the first order, so that the first guest does not wait for it.
-    let engine = Engine::new().map_err(|error| error.to_string())?;
+    let mut desk = match settings.role {
+        Role::Guest => Engine::new().map(|engine| Desk::Guests {
+            engine,
+            kept: HashMap::new(),
+        }),
+        Role::Compiler => Compiler::new().map(Desk::Modules),
+    }
+    .map_err(|error| error.to_string())?;
     let hello = Hello {
         protocol: PROTOCOL,
         lockdown,
@@ -125,19 +132,18 @@ fn work(settings: &lockdown::Settings, lockdown: lockdown::Report) -> Result<(),
     channel
         .send(&hello, &[], Patience::ENDLESS)
         .map_err(failed)?;
-    let mut kept = HashMap::new();
     loop {
         let (order, files) = match channel.receive::<Order>(MAX_ORDER, Patience::ENDLESS) {
             Ok(received) => received,
             Err(FrameError::Closed) => return Ok(()),
             Err(error) => return Err(failed(error)),
         };
-        let answer = match (order, settings.role) {
-            (Order::Run(job), Role::Guest) => {
-                Answer::Ran(run(&engine, *job, files, &mut kept).map(Box::new))
+        let answer = match (order, &mut desk) {
+            (Order::Run(job), Desk::Guests { engine, kept }) => {
+                Answer::Ran(run(engine, *job, files, kept).map(Box::new))
             }
-            (Order::Compile(kind), Role::Compiler) => {
-                Answer::Compiled(compile(&engine, kind, files))
+            (Order::Compile(kind), Desk::Modules(compiler)) => {
+                Answer::Compiled(compile(compiler, kind, files))
             }
             (Order::Run(_) | Order::Compile(_), _) => {
                 return Err("the parent asked for what this worker is not there for".to_owned());
@@ -156,6 +162,16 @@ fn stdin() -> Result<OwnedFd, String> {
         .as_fd()
         .try_clone_to_owned()
         .map_err(|error| format!("cannot use standard input: {error}"))
+}
+
+/// What a worker works with, by what it is there for.
+enum Desk {
+    Guests {
+        engine: Engine,
+        /// What it was given, by the parent's numbers.
+        kept: HashMap<u64, Kept>,
+    },
+    Modules(Compiler),
 }
 
 /// What the worker keeps between orders.
@@ -232,13 +248,13 @@ fn run(
         .map_err(|error| error.to_string())
 }
 
-fn compile(engine: &Engine, kind: Kind, files: Vec<OwnedFd>) -> Result<(), CompileFault> {
+fn compile(compiler: &Compiler, kind: Kind, files: Vec<OwnedFd>) -> Result<(), CompileFault> {
     let host = |error: std::io::Error| CompileFault::Host(error.to_string());
     let [module, out]: [OwnedFd; 2] = files
         .try_into()
         .map_err(|_| CompileFault::Host("files are missing beside the order".to_owned()))?;
     let module = Mapping::of(File::from(module)).map_err(host)?;
-    let code = engine.precompile(module.bytes(), kind).map_err(|error| {
+    let code = compiler.compile(module.bytes(), kind).map_err(|error| {
         let message = clean(&format!("{error:#}"));
         if is_of_kernel(&error) {
             CompileFault::Host(message)

@@ -94,6 +94,6 @@ fn short(outcome: &Outcome) -> String {
             *signal,
         ),
         Outcome::Succeeded => "allowed".to_owned(),
-        Outcome::Inapplicable { why } => format!("({why})"),
+        Outcome::Inapplicable { why } | Outcome::Unknown { why } => format!("({why})"),
     }
 }

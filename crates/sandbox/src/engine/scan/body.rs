@@ -71,24 +71,15 @@ pub(super) fn body(
     let parameters = function
         .resources
         .sub_type_at(function.ty)
-        .and_then(|ty| match &ty.composite_type.inner {
-            wasmparser::CompositeInnerType::Func(ty) => Some(ty.params().len()),
-            _ => None,
-        })
-        .unwrap_or(0);
-    let mut locals = parameters as u64;
-    let mut references =
-        function
-            .resources
-            .sub_type_at(function.ty)
-            .map_or(0, |ty| match &ty.composite_type.inner {
-                wasmparser::CompositeInnerType::Func(ty) => ty
-                    .params()
-                    .iter()
-                    .filter(|ty| ty.is_reference_type())
-                    .count(),
-                _ => 0,
-            }) as u64;
+        .map_or(&[][..], |ty| match &ty.composite_type.inner {
+            wasmparser::CompositeInnerType::Func(ty) => ty.params(),
+            _ => &[],
+        });
+    let mut locals = parameters.len() as u64;
+    let mut references = parameters
+        .iter()
+        .filter(|ty| ty.is_reference_type())
+        .count() as u64;
     let mut declared = body.get_locals_reader().map_err(|e| refused(&e))?;
     for _ in 0..declared.get_count() {
         let (run, ty) = declared.read().map_err(|e| refused(&e))?;

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::shape::Shape;
+use crate::text::misleads;
 
 /// Characters of foreign text that a message may hold.
 const TEXT: usize = 300;
@@ -83,10 +84,7 @@ pub(super) fn clean(text: &str) -> String {
         }
         line.push(match c {
             c if c.is_control() => ' ',
-            '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}'
-            | '\u{feff}' => '\u{fffd}',
+            c if misleads(c) => '\u{fffd}',
             c => c,
         });
     }

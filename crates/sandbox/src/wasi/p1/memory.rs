@@ -7,6 +7,9 @@ use crate::fs::Errno;
 /// Most vectors in one gather or scatter call, as `IOV_MAX` on Linux.
 pub(super) const MAX_VECTORS: u32 = 1024;
 
+/// Longest text that is looked at, in bytes.
+pub(super) const MAX_TEXT: usize = 65_536;
+
 /// A view of the guest's memory.
 pub(super) struct GuestMemory<'a>(pub(super) &'a mut [u8]);
 
@@ -33,7 +36,7 @@ impl GuestMemory<'_> {
     /// A path or other text, copied.
     pub(super) fn text(&self, pointer: u32, length: u32) -> Result<String, Errno> {
         let bytes = self.bytes(pointer, length)?;
-        if bytes.len() > 65_536 {
+        if bytes.len() > MAX_TEXT {
             return Err(Errno::Nametoolong);
         }
         std::str::from_utf8(bytes)

@@ -8,6 +8,7 @@
 use super::Call;
 use super::descriptor::{Descriptor, Target, rights};
 use super::fd::{known_flags, new_times, write_stat};
+use super::memory::MAX_TEXT;
 use crate::fs::{Errno, FileType, Follow, NodeId, OpenFlags};
 
 /// `oflags` of WASI 0.1.
@@ -15,8 +16,6 @@ const CREATE: u32 = 1 << 0;
 const DIRECTORY: u32 = 1 << 1;
 const EXCLUSIVE: u32 = 1 << 2;
 const TRUNCATE: u32 = 1 << 3;
-/// Longest text that is looked at, in bytes.
-const MAX_TEXT: u32 = 65_536;
 /// `lookupflags`: follow a link at the end of the path.
 const FOLLOW: u32 = 1;
 
@@ -28,7 +27,7 @@ fn below(call: &mut Call<'_>, fd: u32, path: u32, length: u32) -> Result<(NodeId
 
 /// A text of the guest's, paid for whether or not it is one.
 fn text(call: &mut Call<'_>, at: u32, length: u32) -> Result<String, Errno> {
-    call.host.charge(length.min(MAX_TEXT) as usize);
+    call.host.charge((length as usize).min(MAX_TEXT));
     call.memory.text(at, length)
 }
 
@@ -59,8 +58,7 @@ pub(super) fn path_open(
     let base = base & granted;
     let inheriting = inheriting & granted;
     call.host.files.check_room()?;
-    let writes =
-        rights::FD_WRITE | rights::FD_ALLOCATE | rights::FD_FILESTAT_SET_SIZE | rights::FD_DATASYNC;
+    let writes = rights::FD_WRITE | rights::FD_ALLOCATE | rights::FD_FILESTAT_SET_SIZE;
     let node = call.host.fs.open(
         grant,
         &text,
@@ -70,7 +68,7 @@ pub(super) fn path_open(
             directory: open_flags & DIRECTORY != 0,
             exclusive: open_flags & EXCLUSIVE != 0,
             truncate: open_flags & TRUNCATE != 0,
-            write: base & (writes & !rights::FD_DATASYNC) != 0,
+            write: base & writes != 0,
         },
     )?;
     let base = match call.host.fs.node(node).file_type() {
@@ -191,7 +189,7 @@ pub(super) fn path_symlink(
 ) -> Result<(), Errno> {
     let target = self::text(call, target, target_length)?;
     let (grant, text) = below(call, fd, path, length)?;
-    call.host.symlink(&target, grant, &text)
+    call.host.fs.symlink(&target, grant, &text)
 }
 
 pub(super) fn path_readlink(

@@ -1,63 +1,61 @@
 //! Arguments, environment and signals.
 
 use super::Call;
-use super::memory::GuestMemory;
 use crate::fs::Errno;
 
-fn sizes(texts: &[String]) -> Result<(u32, u32), Errno> {
-    let count = u32::try_from(texts.len()).map_err(|_| Errno::Overflow)?;
-    let size = texts.iter().try_fold(0_u32, |sum, text| {
-        let length = u32::try_from(text.len()).ok()?.checked_add(1)?;
-        sum.checked_add(length)
+/// Tells how many texts there are and how many bytes they take, each with a NUL.
+fn write_sizes(call: &mut Call<'_>, lengths: &[usize], count: u32, size: u32) -> Result<(), Errno> {
+    call.host.charge(lengths.len());
+    let number = u32::try_from(lengths.len()).map_err(|_| Errno::Overflow)?;
+    let bytes = lengths.iter().try_fold(0_u32, |sum, length| {
+        sum.checked_add(u32::try_from(*length).ok()?.checked_add(1)?)
     });
-    Ok((count, size.ok_or(Errno::Overflow)?))
+    call.memory.write_u32(count, number)?;
+    call.memory.write_u32(size, bytes.ok_or(Errno::Overflow)?)
 }
 
+/// Writes texts, each with a NUL, and where each begins.
 fn write_all(
-    memory: &mut GuestMemory<'_>,
+    call: &mut Call<'_>,
     texts: &[String],
     mut pointers: u32,
     mut buffer: u32,
 ) -> Result<(), Errno> {
+    call.host.charge(texts.iter().map(String::len).sum());
     for text in texts {
-        memory.write_u32(pointers, buffer)?;
-        memory.write(buffer, text.as_bytes())?;
+        call.memory.write_u32(pointers, buffer)?;
+        call.memory.write(buffer, text.as_bytes())?;
         let length = u32::try_from(text.len()).map_err(|_| Errno::Overflow)?;
         let end = buffer.checked_add(length).ok_or(Errno::Fault)?;
-        memory.write(end, &[0])?;
+        call.memory.write(end, &[0])?;
         buffer = end.checked_add(1).ok_or(Errno::Fault)?;
         pointers = pointers.checked_add(4).ok_or(Errno::Fault)?;
     }
     Ok(())
 }
 
-fn environment(call: &Call<'_>) -> Vec<String> {
-    call.host
-        .env
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect()
-}
-
 pub(super) fn args_get(call: &mut Call<'_>, argv: u32, buffer: u32) -> Result<(), Errno> {
-    write_all(&mut call.memory, &call.host.args, argv, buffer)
+    let texts = call.host.args.clone();
+    write_all(call, &texts, argv, buffer)
 }
 
 pub(super) fn args_sizes_get(call: &mut Call<'_>, count: u32, size: u32) -> Result<(), Errno> {
-    let (number, bytes) = sizes(&call.host.args)?;
-    call.memory.write_u32(count, number)?;
-    call.memory.write_u32(size, bytes)
+    let lengths: Vec<usize> = call.host.args.iter().map(String::len).collect();
+    write_sizes(call, &lengths, count, size)
 }
 
 pub(super) fn environ_get(call: &mut Call<'_>, environ: u32, buffer: u32) -> Result<(), Errno> {
-    let texts = environment(call);
-    write_all(&mut call.memory, &texts, environ, buffer)
+    let env = call.host.env.iter();
+    let texts: Vec<String> = env.map(|(name, value)| format!("{name}={value}")).collect();
+    write_all(call, &texts, environ, buffer)
 }
 
 pub(super) fn environ_sizes_get(call: &mut Call<'_>, count: u32, size: u32) -> Result<(), Errno> {
-    let (number, bytes) = sizes(&environment(call))?;
-    call.memory.write_u32(count, number)?;
-    call.memory.write_u32(size, bytes)
+    let env = call.host.env.iter();
+    let lengths: Vec<usize> = env
+        .map(|(name, value)| name.len().saturating_add(value.len()).saturating_add(1))
+        .collect();
+    write_sizes(call, &lengths, count, size)
 }
 
 pub(super) fn proc_raise(_call: &mut Call<'_>, _signal: u32) -> Result<(), Errno> {

@@ -65,8 +65,7 @@ pub(super) fn drop_descriptor(host: &mut Host, file: File) -> Result<(), Stop> {
 /// The folder behind a handle, and the fuel for a path below it.
 fn below(host: &mut Host, file: &File, path: &str) -> Result<NodeId, Refusal> {
     host.charge(path.len());
-    let node = host.handles.get(file)?.node;
-    Ok(host.folder(node)?)
+    Ok(host.handles.get(file)?.node)
 }
 
 fn readable(host: &Host, file: &File) -> Result<NodeId, Refusal> {
@@ -171,7 +170,7 @@ pub(super) fn get_flags(host: &mut Host, file: File) -> Result<DescriptorFlags, 
     if found.write {
         flags |= DescriptorFlags::WRITE;
     }
-    if host.folder(found.node).is_ok() {
+    if host.fs.node(found.node).file_type() == FileType::Directory {
         flags |= DescriptorFlags::MUTATE_DIRECTORY;
     }
     Ok(flags)
@@ -404,7 +403,7 @@ pub(super) fn symlink_at(
 ) -> Result<(), Refusal> {
     host.charge(target.len());
     let grant = below(host, &file, &path)?;
-    Ok(host.symlink(&target, grant, &path)?)
+    Ok(host.fs.symlink(&target, grant, &path)?)
 }
 
 pub(super) fn unlink_file_at(host: &mut Host, file: File, path: String) -> Result<(), Refusal> {
@@ -437,11 +436,6 @@ fn hash(host: &mut Host, node: NodeId) -> MetadataHash {
     let stat = host.fs.stat(node);
     MetadataHash {
         lower: stat.inode,
-        upper: match stat.file_type {
-            FileType::CharacterDevice => 2,
-            FileType::Directory => 3,
-            FileType::RegularFile => 4,
-            FileType::SymbolicLink => 7,
-        },
+        upper: u64::from(stat.file_type as u8),
     }
 }

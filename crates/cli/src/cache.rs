@@ -1,6 +1,6 @@
 //! Where Probity keeps what it needs again: `$PROBITY_CACHE`, else `$XDG_CACHE_HOME/probity`,
-//! else `~/.cache/probity`. The key that proves compiled code to be our own lies elsewhere, so
-//! that a cache from another machine proves nothing: in `$PROBITY_STATE`, else
+//! else `~/.cache/probity`. The key that proves what is kept to be our own lies elsewhere,
+//! so that a cache from another machine proves nothing: in `$PROBITY_STATE`, else
 //! `$XDG_STATE_HOME/probity`, else `~/.local/state/probity`.
 
 use std::env;
@@ -9,9 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, anyhow};
 use probity_sandbox::engine::EngineError;
 use probity_sandbox::executor::Stores;
-use probity_sandbox::runtime::RuntimeStore;
-use probity_sandbox::suite::{SiteStore, WheelStore};
-use probity_sandbox::{CodeCache, Sandbox};
+use probity_sandbox::{CodeCache, Sandbox, Seals};
 
 use crate::args::Isolation;
 use crate::failure::Failure;
@@ -19,24 +17,21 @@ use crate::failure::Failure;
 /// The cache's folders.
 pub(crate) struct Cache {
     root: PathBuf,
-    key: PathBuf,
+    seals: Seals,
 }
 
 impl Cache {
-    /// Finds the cache; makes nothing.
+    /// Finds the cache; makes nothing but the key of its seals, if there is none yet.
     pub(crate) fn find() -> Result<Self, Failure> {
         let root = place("PROBITY_CACHE", "XDG_CACHE_HOME", ".cache/probity")?;
         let state = place("PROBITY_STATE", "XDG_STATE_HOME", ".local/state/probity")?;
-        Ok(Self {
-            root,
-            key: state.join("compiled-code.key"),
-        })
+        let seals = Seals::open(&state.join("seals.key")).map_err(Failure::host)?;
+        Ok(Self { root, seals })
     }
 
     /// A sandbox whose compiled code is kept here.
     pub(crate) fn sandbox(&self, isolation: Isolation) -> Result<Sandbox, Failure> {
-        let code =
-            CodeCache::open(&self.root.join("compiled"), &self.key).map_err(Failure::host)?;
+        let code = CodeCache::new(self.seals.folder(self.root.join("compiled")));
         match isolation {
             Isolation::Process => processes(code),
             Isolation::Thread => Sandbox::in_process(Some(code)),
@@ -45,20 +40,8 @@ impl Cache {
         .map_err(Failure::Host)
     }
 
-    pub(crate) fn runtimes(&self) -> RuntimeStore {
-        RuntimeStore::new(self.root.join("runtimes"))
-    }
-
-    pub(crate) fn wheels(&self) -> WheelStore {
-        WheelStore::new(self.root.join("wheels"))
-    }
-
     pub(crate) fn stores(&self) -> Stores {
-        Stores {
-            runtimes: self.runtimes(),
-            wheels: self.wheels(),
-            sites: SiteStore::new(self.root.join("sites")),
-        }
+        Stores::in_folder(&self.root, &self.seals)
     }
 }
 

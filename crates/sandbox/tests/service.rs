@@ -15,13 +15,11 @@ use probity_core::spec::Spec;
 use probity_core::verify::Status;
 use probity_core::{Repo, RepoPath};
 use probity_sandbox::executor::Stores;
-use probity_sandbox::runtime::RuntimeStore;
 use probity_sandbox::service::{
     JobError, JobEvent, Request, Service, ServiceSettings, SubmitError,
 };
-use probity_sandbox::suite::{SiteStore, WheelStore};
 use probity_sandbox::worker::{PoolSettings, Process, WorkerCommand};
-use probity_sandbox::{Conditions, Sandbox};
+use probity_sandbox::{Conditions, Sandbox, Seals};
 
 const QUIET: &str = r#"(module (memory (export "memory") 1) (func (export "_start")))"#;
 const SPINS: &str =
@@ -34,12 +32,9 @@ fn service(concurrency: usize, queue: usize) -> Service {
         ..PoolSettings::default()
     };
     let sandbox = Sandbox::new(Process::new(command, pool).unwrap(), None).unwrap();
-    let nowhere = std::env::temp_dir().join("probity-no-such-folder");
-    let stores = Stores {
-        runtimes: RuntimeStore::new(&nowhere),
-        wheels: WheelStore::new(&nowhere),
-        sites: SiteStore::new(&nowhere),
-    };
+    let folder = tempfile::tempdir().unwrap();
+    let seals = Seals::open(&folder.path().join("key")).unwrap();
+    let stores = Stores::in_folder(&folder.path().join("cache"), &seals);
     Service::new(sandbox, stores, ServiceSettings { concurrency, queue })
 }
 

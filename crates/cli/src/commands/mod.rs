@@ -3,6 +3,7 @@
 mod apply;
 mod demo;
 mod doctor;
+mod env;
 mod init;
 mod input;
 mod pack;
@@ -24,6 +25,7 @@ pub(crate) fn run(cli: Cli, ui: &Ui) -> Result<ExitCode, Failure> {
         Command::Init(args) => init::run(&args, ui),
         Command::Pack(command) => pack::run(&command, ui),
         Command::Runtime(command) => runtime::run(&command, ui),
+        Command::Env(command) => env::run(&command, ui),
         Command::Doctor(args) => doctor::run(&args, ui),
         Command::Demo => demo::run(ui),
     }

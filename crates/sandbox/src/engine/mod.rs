@@ -1,18 +1,17 @@
 //! The engine: one configuration, a ticker for deadlines, code that is compiled or loaded.
 //!
 //! Compiled code is machine code that is loaded unchecked: it comes from this process, from
-//! a compiler process of ours, or from the [`cache`](CodeCache), which proves that it wrote
+//! a compiler process of ours, or from the [`cache`](CodeCache), whose seals prove that we wrote
 //! what it gives back.
 
 mod cache;
 mod module;
 mod scan;
 
-pub use cache::{CacheError, CodeCache};
+pub use cache::CodeCache;
 pub use module::{Kind, Module, ModuleError};
 pub use scan::{Facts, ModuleLimits, Place, ScanError, Shape, scan};
 
-pub(crate) use cache::{private_folder, write_atomically};
 pub(crate) use module::Code;
 
 use std::fs::File;
@@ -23,6 +22,7 @@ use std::time::Duration;
 
 use wasmtime::{Config, Linker, OperatorCost, component};
 
+use crate::sealed::SealError;
 use crate::wasi::{self, Host};
 
 /// Bytes of stack for a guest's calls.
@@ -38,7 +38,7 @@ pub enum EngineError {
     Setup(String),
     /// The cache of compiled code cannot be used.
     #[error(transparent)]
-    Cache(#[from] CacheError),
+    Cache(#[from] SealError),
     /// The embedder ended it.
     #[error("cancelled")]
     Cancelled,

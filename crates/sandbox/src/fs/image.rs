@@ -109,6 +109,12 @@ impl ImageFolder {
         (magic == MAGIC).then_some(Self { mapping, table })
     }
 
+    /// The mapping, if this is the root of its image.
+    pub(crate) fn whole(&self) -> Option<&Arc<Mapping>> {
+        let root = Self::root(Arc::clone(&self.mapping))?;
+        (root.table == self.table).then_some(&self.mapping)
+    }
+
     /// The folder's entries in their order.
     pub(crate) fn entries(&self) -> Vec<(Arc<str>, ImageChild)> {
         self.read().unwrap_or_default()

@@ -84,6 +84,15 @@ impl Mounts {
         self.add(path, Source::Folder(lower), access);
     }
 
+    /// Mounts a folder of a mapped image at `path`.
+    pub(crate) fn image(&mut self, path: &str, folder: &ImageFolder, access: Access) {
+        self.add(
+            path,
+            Source::Folder(LowerDirectory::Image(folder.clone())),
+            access,
+        );
+    }
+
     /// Makes an empty folder at `path`.
     pub fn empty(&mut self, path: &str, access: Access) {
         self.add(path, Source::Empty, access);

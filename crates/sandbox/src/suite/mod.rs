@@ -1,12 +1,13 @@
 //! Test suites: the repository's own tests, run in a guest, one result per test.
 
+mod environment;
 mod lock;
 mod pytest;
 mod records;
-mod site;
 mod support;
+mod wheel;
 
+pub use environment::{BuildPhase, Environment, EnvironmentError, EnvironmentStore, Facts};
 pub use lock::{Lock, LockError, Requirement, WheelStore};
 pub use pytest::PytestRun;
-pub use site::{Site, SiteError, SiteStore};
 pub use support::default_lock;

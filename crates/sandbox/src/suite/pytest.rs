@@ -11,13 +11,12 @@ use probity_core::spec::{Check, SuiteCheck};
 use probity_core::verify::{Assurance, Cause, CheckReport, SuiteEnd, judge_suite};
 use serde::Serialize;
 
+use super::environment::Environment;
 use super::records::Records;
-use super::site::Site;
 use crate::fs::{Access, Device, Devices, Mounts};
-use crate::guest::{Conditions, Ending, Invocation, Run};
+use crate::guest::{Conditions, Ending, Run};
 use crate::output::Output;
 use crate::pack::{captured, reproducible};
-use crate::runtime::Runtime;
 use crate::sandbox::Sandbox;
 use crate::text::clean;
 
@@ -43,10 +42,8 @@ struct Config<'a> {
 pub struct PytestRun<'a> {
     /// Where its guests run.
     pub sandbox: &'a Sandbox,
-    /// The Python to run on.
-    pub runtime: &'a Runtime,
-    /// The installed packages.
-    pub site: &'a Site,
+    /// The Python to run on, with the packages.
+    pub environment: &'a Environment,
     /// The check to report for.
     pub check: &'a Check,
     /// What it asks for.
@@ -148,16 +145,11 @@ impl PytestRun<'_> {
         budget.fuel = budget.fuel.saturating_sub(used);
         budget.wall_time = WallTime(budget.wall_time.0.saturating_sub(spent.0));
         let mounts = self.mounts(skip).map_err(host_failed)?;
-        let manifest = &self.runtime.manifest;
-        let args = [manifest.module.program.as_str(), "/probity/main.py", CONFIG];
-        let mut invocation = Invocation::command(args.map(str::to_owned).to_vec(), mounts, budget);
-        invocation.entry = manifest.module.entry.into();
-        invocation.env = manifest.env.clone().into_iter().collect();
-        invocation.preopens = vec!["/".to_owned()];
+        let mut invocation = self.environment.session(CONFIG, mounts, budget);
         invocation.depend_on(self.conditions);
         invocation.sliced = true;
         self.sandbox
-            .run(invocation, &self.runtime.module)
+            .run(invocation, &self.environment.runtime().module)
             .map_err(|error| host_failed(error.to_string()))
     }
 
@@ -173,9 +165,6 @@ impl PytestRun<'_> {
         };
         let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
         let mut mounts = Mounts::new(Devices::Usual);
-        self.runtime.mount(&mut mounts);
-        mounts.folder("/site", self.site.packages.root(), Access::ReadOnly);
-        mounts.folder("/probity", self.site.support.root(), Access::ReadOnly);
         mounts.folder("/repo", self.repo.root(), Access::Writable);
         mounts.empty("/tmp", Access::Writable);
         mounts.bytes(CONFIG, config);
@@ -189,7 +178,7 @@ impl PytestRun<'_> {
             Ending::Limit(hit) => SuiteEnd::Limit(reproducible(*hit)),
             Ending::Trapped(message) => SuiteEnd::Trap(message.clone()),
             Ending::Refused(message) => {
-                let name = &self.runtime.manifest.name;
+                let name = &self.environment.runtime().manifest.name;
                 let message = format!("the runtime `{name}` cannot run here: {message}");
                 return Err(Box::new(CheckReport::host_failed(
                     self.check, message, None,
@@ -204,7 +193,7 @@ impl PytestRun<'_> {
     }
 
     fn judge(&self, session: Session) -> CheckReport {
-        let manifest = &self.runtime.manifest;
+        let manifest = &self.environment.runtime().manifest;
         let title = match &session.records.version {
             Some(version) => format!("{} {version}", manifest.name),
             None => manifest.title(),

@@ -41,7 +41,12 @@ mod tests {
     #[test]
     fn the_entry_points_are_there() {
         let tree = tree();
-        for path in ["main.py", "probity_pytest.py", "compile_site.py"] {
+        for path in [
+            "main.py",
+            "probity_pytest.py",
+            "probity_warm_up.py",
+            "compile_site.py",
+        ] {
             assert!(tree.get(&path.parse().unwrap()).is_some(), "{path}");
         }
     }

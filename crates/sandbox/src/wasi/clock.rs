@@ -6,14 +6,17 @@
 pub(crate) struct VirtualClock {
     /// Nanoseconds since the Unix epoch at which the guest starts.
     start: u64,
+    /// What had passed before, where the guest began in a snapshot.
+    before: u64,
     slept: u64,
     burned: u64,
 }
 
 impl VirtualClock {
-    pub(crate) const fn new(start: u64) -> Self {
+    pub(crate) const fn new(start: u64, before: u64) -> Self {
         Self {
             start,
+            before,
             slept: 0,
             burned: 0,
         }
@@ -29,14 +32,18 @@ impl VirtualClock {
         self.slept = self.slept.saturating_add(nanoseconds);
     }
 
-    /// Nanoseconds since the guest started.
+    /// Nanoseconds since the guest started, or the one whose state it began in.
     pub(crate) const fn monotonic(&self) -> u64 {
-        self.slept.saturating_add(self.burned)
+        self.before
+            .saturating_add(self.slept)
+            .saturating_add(self.burned)
     }
 
     /// Nanoseconds since the Unix epoch.
     pub(crate) const fn realtime(&self) -> u64 {
-        self.start.saturating_add(self.monotonic())
+        self.start
+            .saturating_add(self.slept)
+            .saturating_add(self.burned)
     }
 
     /// Nanoseconds that the guest itself worked.

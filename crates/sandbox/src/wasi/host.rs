@@ -83,6 +83,8 @@ pub(crate) struct HostSetup {
     pub(crate) preopens: Vec<String>,
     pub(crate) seed: u64,
     pub(crate) start_time: u64,
+    /// Virtual time that had passed before, for a guest that begins in a snapshot.
+    pub(crate) passed: u64,
     /// Fuel that may be burned between two writes to the results channel.
     pub(crate) slice: Option<u64>,
 }
@@ -118,7 +120,7 @@ impl Host {
             preopens,
             descriptors,
             handles: Handles::new(budget.open_files),
-            clock: VirtualClock::new(setup.start_time),
+            clock: VirtualClock::new(setup.start_time, setup.passed),
             random: ChaCha8Rng::seed_from_u64(setup.seed),
             args: setup.args,
             env: setup.env,
@@ -164,6 +166,12 @@ impl Host {
     /// The limit that was met when the engine had no fuel left.
     pub(crate) const fn fuel_hit(&self) -> LimitHit {
         self.meter.hit()
+    }
+
+    /// Virtual time since the guest, or the one whose state it began in, started; in
+    /// nanoseconds.
+    pub(crate) const fn passed(&self) -> u64 {
+        self.clock.monotonic()
     }
 
     pub(super) fn fill_random(&mut self, into: &mut [u8]) {

@@ -7,6 +7,7 @@ use super::lockdown;
 use crate::engine::Kind;
 use crate::fs::{Access, Device};
 use crate::guest::{Entry, Run};
+use crate::snapshot::Rest;
 
 /// Changes whenever the messages do: parent and worker are the same program.
 pub(super) const PROTOCOL: u32 = 1;
@@ -46,10 +47,19 @@ pub(super) struct Job {
     pub(super) mounts: Vec<Mounted>,
     pub(super) preopens: Vec<String>,
     pub(super) entry: Entry,
+    pub(super) from: Option<Beginning>,
+    pub(super) keep: bool,
     pub(super) seed: u64,
     pub(super) start_time: u64,
     pub(super) sliced: bool,
     pub(super) budget: Budget,
+}
+
+/// The state that a guest begins in. Its memory is a file that was given.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Beginning {
+    pub(super) memory: u64,
+    pub(super) rest: Rest,
 }
 
 /// Something that the worker keeps under a number.

@@ -16,7 +16,7 @@ use super::child::{MAX_DATA, Worker, WorkerCommand};
 use super::frame::{MAX_FILES, Patience};
 use super::images::{Image, Images, memory, seal, sealed_memory};
 use super::lockdown::{self, Role};
-use super::message::{Answer, CompileFault, Given, Job, Mounted, Order, Place, What};
+use super::message::{Answer, Beginning, CompileFault, Given, Job, Mounted, Order, Place, What};
 use super::nursery::Nursery;
 use super::serve::ARGUMENT;
 use crate::cancel::Cancel;
@@ -372,6 +372,7 @@ impl Isolation for Process {
         let shared = &self.shared;
         let cancel = invocation.cancel.clone();
         let budget = invocation.budget;
+        let keep = invocation.keep;
         let (mut job, things) = self.job(invocation, module)?;
         // Whatever can fail without the worker's doing fails before there is one.
         if things.len() > MAX_FILES {
@@ -399,7 +400,7 @@ impl Isolation for Process {
         }
         job.forget = worker.forget(&things.iter().map(|thing| thing.given().id).collect());
         worker.knows.extend(known);
-        if let Err(error) = worker.set_data_limit(memory_of(&budget)) {
+        if let Err(error) = worker.set_data_limit(memory_of(&budget, keep)) {
             shared.retire(worker);
             return Err(RunError::Worker(format!("cannot be bounded: {error}")));
         }
@@ -415,7 +416,7 @@ impl Isolation for Process {
         match worker.ask(
             &Order::Run(Box::new(job)),
             &files,
-            answer_of(&budget),
+            answer_of(&budget, keep),
             patience,
         ) {
             Ok(Answer::Ran(Ok(run))) => match run.within(&budget) {
@@ -487,11 +488,12 @@ impl Process {
                     };
                     Place::Image(id)
                 }
-                // Images are made here, for workers; nobody mounts one here.
-                Source::Folder(LowerDirectory::Image(_)) => {
-                    return Err(RunError::Worker(
-                        "cannot be given a part of an image".to_owned(),
-                    ));
+                Source::Folder(LowerDirectory::Image(folder)) => {
+                    let mapping = folder.whole().ok_or_else(|| {
+                        RunError::Worker("cannot be given a part of an image".to_owned())
+                    })?;
+                    things.push(Thing::File(Arc::clone(mapping)));
+                    Place::Image(mapping.id())
                 }
             };
             mounts.push(Mounted {
@@ -500,6 +502,14 @@ impl Process {
                 what,
             });
         }
+        let from = invocation.from.map(|from| {
+            let message = Beginning {
+                memory: from.memory.id(),
+                rest: from.rest(),
+            };
+            things.push(Thing::File(from.memory));
+            message
+        });
         let job = Job {
             given: Vec::new(),
             forget: Vec::new(),
@@ -510,6 +520,8 @@ impl Process {
             mounts,
             preopens: invocation.preopens,
             entry: invocation.entry,
+            from,
+            keep: invocation.keep,
             seed: invocation.seed,
             start_time: invocation.start_time,
             sliced: invocation.sliced,
@@ -520,10 +532,16 @@ impl Process {
 }
 
 /// The memory that a worker may have while it runs a guest with this budget.
-fn memory_of(budget: &Budget) -> u64 {
+fn memory_of(budget: &Budget, keep: bool) -> u64 {
     [
         OWN_MEMORY,
         budget.memory.0,
+        // A snapshot is copied twice: from the guest, and into the answer.
+        if keep {
+            budget.memory.0.saturating_mul(2)
+        } else {
+            0
+        },
         budget.table_elements.saturating_mul(ELEMENT),
         // A file that grows is copied, and results are copied into the answer.
         budget.file_bytes.0.saturating_mul(2),
@@ -536,8 +554,9 @@ fn memory_of(budget: &Budget) -> u64 {
 }
 
 /// The largest answer of a guest with this budget.
-fn answer_of(budget: &Budget) -> u64 {
+fn answer_of(budget: &Budget, keep: bool) -> u64 {
     OWN_ANSWER
         .saturating_add(budget.results.0)
         .saturating_add(budget.output.0.saturating_mul(2))
+        .saturating_add(if keep { budget.memory.0 } else { 0 })
 }

@@ -18,6 +18,7 @@ use crate::engine::{Code, Compiler, Engine, Kind, is_of_kernel};
 use crate::fs::{Content, ImageFolder, LowerDirectory, Mapped, Mapping, Mounts, Source};
 use crate::guest::{Invocation, Run};
 use crate::isolation::THREAD_STACK;
+use crate::snapshot::Snapshot;
 use crate::text::clean;
 
 /// The argument by which a program is asked to be a worker.
@@ -226,6 +227,10 @@ fn run(
         };
         mounts.add(&mount.path, source, mount.access);
     }
+    let from = match job.from {
+        Some(from) => Some(Snapshot::new(bytes(&from.memory)?, from.rest)),
+        None => None,
+    };
     let code = match kept.get(&job.module) {
         Some(Kept::Code(code)) => code,
         Some(Kept::Bytes(_)) | None => return Err("the module was never given".to_owned()),
@@ -237,6 +242,8 @@ fn run(
         mounts,
         preopens: job.preopens,
         entry: job.entry,
+        from,
+        keep: job.keep,
         seed: job.seed,
         start_time: job.start_time,
         sliced: job.sliced,

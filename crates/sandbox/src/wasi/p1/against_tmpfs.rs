@@ -53,6 +53,7 @@ impl Guest {
             preopens: vec!["/g".to_owned(), "/".to_owned()],
             seed: 0,
             start_time: 7,
+            passed: 0,
             slice: None,
         };
         Self {

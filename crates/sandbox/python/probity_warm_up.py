@@ -1,7 +1,7 @@
-"""Bring a fresh interpreter into the state that a snapshot is worth taking of: `warm_up.py SITE…`.
+"""Bring a fresh interpreter into the state that a snapshot is worth taking of.
 
 It imports this harness, pytest and what suites commonly use, and runs three small sessions, so that the
-code they need is loaded and specialized. The folders SITE hold the same wheels at the same places as later
+code they need is loaded and specialized. The folders `site` hold the same wheels at the same places as later
 sessions.
 
 Invariants: no file stays open; the modules, folders and settings of the small sessions are gone afterwards.
@@ -17,6 +17,10 @@ import linecache
 import os
 import shutil
 import sys
+
+import probity_ahead
+import probity_session
+from probity_standins import ledger
 
 FOLDER = "/tmp/probity-warm-up"
 COMMON = (
@@ -144,36 +148,33 @@ class Case(unittest.TestCase):
 
 def main(site: list[str]) -> None:
     """Warm the interpreter up."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path.insert(0, here)
-    import probity_session
-    from probity_standins import ledger
-
     probity_session.probity_standins.install()
     for name in COMMON:
         importlib.import_module(name)
-    before, environment, path = set(sys.modules), dict(os.environ), list(sys.path)
-    os.makedirs(FOLDER)
-    with open(FOLDER + "/test_probity_warm_up.py", "w", encoding="utf-8") as file:
-        file.write(SUITE)
+    before, environment = set(sys.modules), dict(os.environ)
     for _ in range(3):
-        config = probity_session.Config(root=FOLDER, results="/dev/null", site=site, args=["-q", FOLDER])
-        if probity_session.run(config, here) != 1:
-            raise SystemExit("the warm-up's suite did not run as it should")
+        session(site)
     for name in set(sys.modules) - before:
         if name.startswith(("test_probity_", "conftest")):
             del sys.modules[name]
-    os.chdir("/")
-    for folder in (FOLDER, "/tmp/pytest"):
-        shutil.rmtree(folder, ignore_errors=True)
     os.environ.clear()
     os.environ.update(environment)
-    sys.path[:] = path
     sys.path_importer_cache.clear()
     linecache.clearcache()
     ledger.take()
+    probity_ahead.prepare(probity_session.OPTIONS)
     gc.collect()
+    gc.freeze()  # what is there now stays, so that collections need not look at it
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def session(site: list[str]) -> None:
+    """Run one small session and take away its files."""
+    os.makedirs(FOLDER)
+    with open(FOLDER + "/test_probity_warm_up.py", "w", encoding="utf-8") as file:
+        file.write(SUITE)
+    config = probity_session.Config(root=FOLDER, results="/dev/null", site=site, args=["-q", FOLDER])
+    if probity_session.run(config) != 1:
+        raise SystemExit("the warm-up's suite did not run as it should")
+    os.chdir("/")
+    for folder in (FOLDER, "/tmp/pytest"):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -48,6 +48,7 @@ class Config:
     python_path: list[str] = field(default_factory=list)
     site: list[str] = field(default_factory=list)
     args: list[str] = field(default_factory=list)
+    results_size: int = 64 * 1024 * 1024
     seed: int = 0
     skip: list[str] = field(default_factory=list)
     bundled: list[str] = field(default_factory=list)
@@ -60,7 +61,7 @@ class Config:
 
 def run(config: Config, here: str) -> int:
     """Run the session; `here` is the folder of this harness."""
-    records = probity_records.Records(config.results)
+    records = probity_records.Records(config.results, config.results_size)
     try:
         try:
             prepare(config)
@@ -70,7 +71,7 @@ def run(config: Config, here: str) -> int:
             sys.path.remove(here)
             names = shadowed(config.project_folders + config.site)
         except BaseException as error:
-            records.write({"event": "runner-error", "message": probity_records.describe(error)})
+            records.write({"event": "runner-error", "message": records.describe(error)})
             return SETUP_FAILED
         args = [*OPTIONS, "--rootdir=" + config.root, *config.args]
         return probity_pytest.run(records, args, names, frozenset(config.skip))

@@ -9,6 +9,9 @@ use crate::cancel::Cancel;
 use crate::engine::{Code, Engine, STACK, is_of_kernel};
 use crate::fs::{Errno, MountError, Mounts, Quota, ReadSet};
 use crate::output::Output;
+#[cfg(target_os = "linux")]
+use crate::results::are_sound;
+use crate::results::{Listener, Mark};
 use crate::text::clean;
 use crate::wasi::{Host, HostSetup, Stop, enter_component};
 
@@ -63,6 +66,8 @@ pub struct Invocation {
     pub budget: Budget,
     /// Ends the guest early, if the embedder wants to.
     pub cancel: Cancel,
+    /// Hears what it writes to the results channel, as it does.
+    pub listener: Option<Listener>,
 }
 
 /// How a module is entered.
@@ -111,6 +116,8 @@ pub struct Run {
     /// What it wrote to the results channel.
     #[serde(with = "serde_bytes")]
     pub results: Vec<u8>,
+    /// How far it was at each write to the results channel; the last mark is for its end.
+    pub marks: Vec<Mark>,
     /// Limits that refused something without ending it.
     pub limits: Vec<LimitHit>,
     /// Most linear memory in use.
@@ -160,6 +167,7 @@ impl Run {
         let fits = self.stdout.bytes.len() <= output
             && self.stderr.bytes.len() <= output
             && self.results.len() <= budget.results.as_usize()
+            && are_sound(&self.marks, self.results.len(), self.fuel)
             && self.limits.len() <= Limit::ALL.len()
             && self.reads.fits();
         if let Ending::Trapped(message) | Ending::Refused(message) = &mut self.ending {
@@ -191,6 +199,7 @@ impl Invocation {
             sliced: false,
             budget,
             cancel: Cancel::default(),
+            listener: None,
         }
     }
 
@@ -220,6 +229,7 @@ impl Invocation {
                 seed: self.seed,
                 start_time: self.start_time,
                 slice: self.sliced.then_some(budget.test_fuel.0),
+                listener: self.listener,
             },
             &budget,
         )?;
@@ -231,10 +241,12 @@ impl Invocation {
         store.set_epoch_deadline(1);
         // The first look comes at once, so that a cancelled guest does not run to its
         // deadline.
-        store.epoch_deadline_callback(move |context| {
+        store.epoch_deadline_callback(move |mut context| {
             if cancel.is_cancelled() {
                 return Err(Stop::Cancelled.into());
             }
+            // A test that is silent for long must not keep the one before it from being seen.
+            context.data_mut().tell_if_due();
             match context.data().overdue() {
                 Some(hit) => Err(Stop::Limit(hit).into()),
                 None => Ok(UpdateDeadline::Continue(1)),
@@ -247,7 +259,8 @@ impl Invocation {
         };
         let wall_time = WallTime::from(started.elapsed());
         let fuel = Fuel(store.data().burned(store.get_fuel().map_err(failed)?));
-        let host = store.into_data();
+        let mut host = store.into_data();
+        let marks = host.finish_results(fuel);
         Ok(Run {
             ending,
             fuel,
@@ -257,6 +270,7 @@ impl Invocation {
             stdout: host.stdout.finish(),
             stderr: host.stderr.finish(),
             results: host.results,
+            marks,
             wall_time,
         })
     }

@@ -1,5 +1,6 @@
 //! Test suites: the repository's own tests, run in a guest, one result per test.
 
+mod live;
 mod lock;
 mod pytest;
 mod records;

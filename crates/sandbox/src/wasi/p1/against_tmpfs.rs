@@ -54,6 +54,7 @@ impl Guest {
             seed: 0,
             start_time: 7,
             slice: None,
+            listener: None,
         };
         Self {
             host: Host::new(setup, &Budget::check()).unwrap(),

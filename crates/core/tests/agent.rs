@@ -18,7 +18,9 @@ use probity_core::guard::Guard;
 use probity_core::patch::{Format, PatchErrorKind};
 use probity_core::repo::File;
 use probity_core::spec::{Check, CheckKind, Spec};
-use probity_core::verify::{Assurance, Cause, CheckReport, Executor, Observer, Verdict, VerifyInput, verify};
+use probity_core::verify::{
+    Assurance, Cause, CheckReport, Executor, Observer, Verdict, VerifyInput, verify,
+};
 
 const SPEC: &str = r#"
 version = 1

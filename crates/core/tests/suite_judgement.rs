@@ -298,7 +298,10 @@ fn what_a_test_took_adds_up_and_decides_nothing() {
     assert_eq!((test("b").fuel, test("b").duration_ns), (Fuel(0), 0));
     // Nor does it make a test that nobody reported a complete one.
     let judgement = judge_suite(&Expectation::any(), [spent(1, 1)], &ENDED);
-    assert_eq!(outcome_of(&judgement, "a"), (TestOutcome::Incomplete, false));
+    assert_eq!(
+        outcome_of(&judgement, "a"),
+        (TestOutcome::Incomplete, false)
+    );
 }
 
 #[test]
@@ -313,17 +316,25 @@ fn which_tests_decide_follows_from_the_expectation() {
     assert!(is_failure(&any, "a", TestOutcome::Incomplete));
     assert!(!is_failure(&any, "a", TestOutcome::Skipped));
     assert!(!is_failure(&any, "b", TestOutcome::Failed));
-    let judgement = judge_suite(&any, records("+a a=passed +b b=failed ."), &SuiteEnd::Exit(1));
+    let judgement = judge_suite(
+        &any,
+        records("+a a=passed +b b=failed ."),
+        &SuiteEnd::Exit(1),
+    );
     let decide: Vec<bool> = judgement.tests.iter().map(|test| test.decides).collect();
     assert_eq!(decide, [true, false]);
 }
 
 #[test]
 fn a_reason_stays_apart_from_a_message() {
-    let json = r#"{"event":"result","id":"a","outcome":"skipped","reason":"no net","standins":["fork"]}"#;
+    let json =
+        r#"{"event":"result","id":"a","outcome":"skipped","reason":"no net","standins":["fork"]}"#;
     let record: SuiteRecord = serde_json::from_str(json).unwrap();
     let judgement = judge_suite(&Expectation::any(), [record], &ENDED);
     let test = judgement.tests.first().unwrap();
-    assert_eq!((test.reason.as_deref(), test.message.as_deref()), (Some("no net"), None));
+    assert_eq!(
+        (test.reason.as_deref(), test.message.as_deref()),
+        (Some("no net"), None)
+    );
     assert_eq!(test.standins, ["fork"]);
 }

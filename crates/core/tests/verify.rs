@@ -18,8 +18,8 @@ use probity_core::repo::{File, FileMode};
 use probity_core::spec::{Check, CheckKind, Predicate, Spec};
 use probity_core::verify::{
     Assurance, Captured, Cause, CheckReport, ConditionsSummary, Event, Executor, Finding,
-    NoExecutor, Observer, Outcome, PatchSummary, SpecSource, Status, SuiteEnd, SuiteProgress, SuiteRecord, TestOutcome,
-    Verdict, VerdictDocument, VerifyInput, judge_suite, verify,
+    NoExecutor, Observer, Outcome, PatchSummary, SpecSource, Status, SuiteEnd, SuiteProgress,
+    SuiteRecord, TestOutcome, Verdict, VerdictDocument, VerifyInput, judge_suite, verify,
 };
 
 fn repo(files: &[(&str, &str)]) -> Repo {

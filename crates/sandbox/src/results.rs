@@ -49,9 +49,8 @@ impl Marks {
 /// within the results and the fuel of the run.
 #[cfg(target_os = "linux")]
 pub(crate) fn are_sound(marks: &[Mark], results: usize, fuel: Fuel) -> bool {
-    let ordered = marks.is_sorted_by(|a, b| {
-        a.end <= b.end && a.fuel <= b.fuel && a.time_ns <= b.time_ns
-    });
+    let ordered =
+        marks.is_sorted_by(|a, b| a.end <= b.end && a.fuel <= b.fuel && a.time_ns <= b.time_ns);
     let results = u64::try_from(results).unwrap_or(u64::MAX);
     marks.len() <= MAX_MARKS
         && ordered

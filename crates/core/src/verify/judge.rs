@@ -222,10 +222,7 @@ impl Seen {
 
 fn judge_expected(tests: &[TestReport]) -> (Option<Cause>, String) {
     let expected = count(tests.iter().filter(|test| test.expected));
-    let bad: Vec<&TestReport> = tests
-        .iter()
-        .filter(|test| test.is_failure())
-        .collect();
+    let bad: Vec<&TestReport> = tests.iter().filter(|test| test.is_failure()).collect();
     if expected == 0 {
         return (Some(Cause::Tests), "no test is expected".to_owned());
     }

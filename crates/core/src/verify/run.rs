@@ -6,7 +6,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::change::Change;
-use super::{Assurance, Cause, CheckReport, Finding, Outcome, SuiteProgress, Verdict, change, files};
+use super::{
+    Assurance, Cause, CheckReport, Finding, Outcome, SuiteProgress, Verdict, change, files,
+};
 use crate::Repo;
 use crate::spec::{Check, CheckKind, Predicate, Spec};
 

@@ -136,7 +136,9 @@ mod tests {
                 progress.collected,
                 progress.failed,
                 progress.running,
-                progress.failure.map(|(id, outcome)| format!("{id} {outcome}")),
+                progress
+                    .failure
+                    .map(|(id, outcome)| format!("{id} {outcome}")),
             ));
         };
         act(&mut Live::new(&Expectation::any(), &mut observe));

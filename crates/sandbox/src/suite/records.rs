@@ -173,9 +173,9 @@ impl Records {
             .iter()
             .filter_map(|record| match record {
                 SuiteRecord::Start { id } | SuiteRecord::Result { id, .. } => Some(id),
-                SuiteRecord::CollectError(_)
-                | SuiteRecord::Spent { .. }
-                | SuiteRecord::Finish => None,
+                SuiteRecord::CollectError(_) | SuiteRecord::Spent { .. } | SuiteRecord::Finish => {
+                    None
+                }
             })
             .collect();
         ids.into_iter().cloned().collect()
@@ -219,7 +219,9 @@ impl<'a> Course<'a> {
     }
 
     fn pass(&mut self, bytes: usize) {
-        self.at = self.at.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        self.at = self
+            .at
+            .saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
     }
 
     fn started(&mut self, id: &str) -> Option<SuiteRecord> {
@@ -321,7 +323,16 @@ mod tests {
 
     #[test]
     fn what_a_test_took_lies_between_its_marks() {
-        let (bytes, marks) = course(&[("+a", 100), ("-a", 150), ("+b", 160), ("-b", 200), (".", 250)], 300);
+        let (bytes, marks) = course(
+            &[
+                ("+a", 100),
+                ("-a", 150),
+                ("+b", 160),
+                ("-b", 200),
+                (".", 250),
+            ],
+            300,
+        );
         let mut records = Records::default();
         records.add(&bytes, &marks, true).unwrap();
         assert_eq!(spent(&records), [("a", 50, 100), ("b", 40, 80)]);
@@ -331,11 +342,17 @@ mod tests {
     fn a_test_that_ended_its_guest_took_all_to_the_end_and_the_next_guest_starts_anew() {
         let mut records = Records::default();
         let (bytes, marks) = course(&[("+a", 100), ("-a", 150), ("+b", 160)], 1000);
-        assert_eq!(records.add(&bytes, &marks, false).unwrap().as_deref(), Some("b"));
+        assert_eq!(
+            records.add(&bytes, &marks, false).unwrap().as_deref(),
+            Some("b")
+        );
         records.note_lost("b", "it never ended");
         let (bytes, marks) = course(&[("+c", 90), ("-c", 95), (".", 99)], 100);
         records.add(&bytes, &marks, true).unwrap();
-        assert_eq!(spent(&records), [("a", 50, 100), ("b", 840, 1680), ("c", 5, 10)]);
+        assert_eq!(
+            spent(&records),
+            [("a", 50, 100), ("b", 840, 1680), ("c", 5, 10)]
+        );
     }
 
     #[test]

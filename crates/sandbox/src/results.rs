@@ -63,7 +63,9 @@ pub(crate) fn are_sound(marks: &[Mark], results: usize, fuel: Fuel) -> bool {
 /// end where records do: every 50 ms at most, or whenever 256 KiB have come together. It is
 /// called on the thread that runs or awaits the guest and must not take long.
 #[derive(Clone)]
-pub struct Listener(Arc<dyn Fn(&[u8]) + Send + Sync>);
+pub struct Listener(Arc<Hear>);
+
+type Hear = dyn Fn(&[u8]) + Send + Sync;
 
 impl Listener {
     /// A listener that calls `hear`.

@@ -24,45 +24,56 @@ use crate::ui::{Look, Ui};
 const DIFF_CAP: ByteSize = ByteSize::mib(1);
 
 pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode, Failure> {
-    let (printed, files) = wanted(args)?;
+    let outputs = Outputs::wanted(args)?;
     let document = judge(args, ui)?;
     // What can be said is said, even if a file cannot be written.
     let mut written = Ok(());
-    for (format, path) in files {
+    for (format, path) in outputs.files {
         let text = render(&document, format, Look::PLAIN).map_err(Failure::Host)?;
         let result = write_whole(path, text.as_bytes())
             .with_context(|| format!("cannot write the report `{}`", path.display()))
             .map_err(Failure::Host);
         written = written.and(result);
     }
-    ui.out(&render(&document, printed, ui.look()).map_err(Failure::Host)?);
+    ui.out(&render(&document, outputs.printed, ui.look()).map_err(Failure::Host)?);
     written?;
     Ok(ExitCode::from(document.exit_code))
 }
 
-/// The form of the verdict that is printed, and those that go to files.
-fn wanted(args: &VerifyArgs) -> Result<(Format, Vec<(Format, &Path)>), Failure> {
-    let mut printed: Vec<Format> = args.json.then_some(Format::Json).into_iter().collect();
-    let mut files: Vec<(Format, &Path)> = Vec::new();
-    for report in &args.reports {
-        match report.file.as_deref() {
-            None => printed.push(report.format),
-            Some(path) if files.iter().any(|(_, other)| *other == path) => {
+/// Where the verdict goes.
+struct Outputs<'a> {
+    /// The form that is printed.
+    printed: Format,
+    files: Vec<(Format, &'a Path)>,
+}
+
+impl<'a> Outputs<'a> {
+    fn wanted(args: &'a VerifyArgs) -> Result<Self, Failure> {
+        let mut printed: Vec<Format> = args.json.then_some(Format::Json).into_iter().collect();
+        let mut files: Vec<(Format, &Path)> = Vec::new();
+        for report in &args.reports {
+            match report.file.as_deref() {
+                None => printed.push(report.format),
+                Some(path) if files.iter().any(|(_, other)| *other == path) => {
+                    return Err(Failure::Request(anyhow!(
+                        "two reports cannot go to one file, `{}`",
+                        path.display()
+                    )));
+                }
+                Some(path) => files.push((report.format, path)),
+            }
+        }
+        let printed = match printed.as_slice() {
+            [] => Format::Human,
+            [format] => *format,
+            [_, _, ..] => {
                 return Err(Failure::Request(anyhow!(
-                    "two reports cannot go to one file, `{}`",
-                    path.display()
+                    "only one report can go to standard output; give the others a file, as in \
+                     `--report junit=report.xml`"
                 )));
             }
-            Some(path) => files.push((report.format, path)),
-        }
-    }
-    match printed.as_slice() {
-        [] => Ok((Format::Human, files)),
-        [format] => Ok((*format, files)),
-        [_, _, ..] => Err(Failure::Request(anyhow!(
-            "only one report can go to standard output; give the others a file, as in \
-             `--report junit=report.xml`"
-        ))),
+        };
+        Ok(Self { printed, files })
     }
 }
 
@@ -91,7 +102,7 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
         Some(bytes) => {
             let (format, patch) = input::parsed(bytes, &args.reading, &spec.guard)?;
             let applied = patch.and_then(|patch| apply(&mut repo, &patch, &spec.guard));
-            let json = wanted(args)?.0 == Format::Json;
+            let json = Outputs::wanted(args)?.printed == Format::Json;
             let plan = applied.map_err(|error| refuse(error, format, json, ui))?;
             format.map(|format| PatchSummary::new(bytes, format, &plan, DIFF_CAP))
         }

@@ -21,6 +21,7 @@ mod init;
 mod orphans;
 mod pack;
 mod project;
+mod report;
 mod request;
 mod suite;
 mod verify;

@@ -10,6 +10,7 @@ mod fuzz;
 mod packs;
 mod probity;
 mod repeat;
+mod reports;
 mod runner;
 mod soak;
 mod tasks;
@@ -38,6 +39,8 @@ Usage: cargo xtask CHORE
                      made from the conformance cases
   repeat [--times N] judge one patch N times (40), in workers and threads, on one and on
                      all processors, and compare the verdicts
+  reports            write reports of a suite that tries to break them, and read them with
+                     programs of other people, of pinned versions from PyPI
   soak [--seconds N] [calls|modules|components …]
                      run random guests (all kinds, 60 s each): calls of every function of
                      WASI, and modules and components through the whole path
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
         "repeat" => repeat::run(rest),
+        "reports" => reports::run(rest),
         "soak" => soak::run(rest),
         "diffs" => diffs::run(rest),
         "packs" => packs::run(rest),

@@ -17,6 +17,7 @@ mod apply;
 #[cfg(unix)]
 mod cases;
 mod init;
+mod isolation;
 #[cfg(target_os = "linux")]
 mod orphans;
 mod pack;

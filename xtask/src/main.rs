@@ -13,6 +13,7 @@ mod repeat;
 mod reports;
 mod runner;
 mod soak;
+mod suites;
 mod tasks;
 mod test;
 mod wasi_testsuite;
@@ -29,10 +30,11 @@ Usage: cargo xtask CHORE
                      (cargo nextest if it is there, else cargo test)
   tasks [ID …]       rebuild the release tasks of tests/tasks from PyPI and judge each
                      three ways; without IDs all of them
-  bench [apply|calls|fuel]
+  bench [apply|calls|fuel|suites]
                      apply: time probity apply beside git apply, as whole processes in
                      pairs; calls: time a guest's calls to the filesystem beside the same
                      in wasmtime's own WASI on tmpfs; fuel: time what metering costs;
+                     suites: time Python suites beside native pytest;
                      without a name all
   fuzz [--seconds N] [TARGET …]
                      run the fuzz targets of fuzz/ (all of them, 60 s each) on seeds

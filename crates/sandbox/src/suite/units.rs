@@ -43,6 +43,8 @@ struct Outcome {
     used: Used,
     limits: Vec<LimitHit>,
     end: SuiteEnd,
+    /// Whether its runner reported its end, or the test is known that kept it from that.
+    finished: bool,
     /// Whether the exit code says no more than the results do.
     explained: bool,
     stdout: Output,
@@ -273,7 +275,9 @@ impl PytestRun<'_> {
             let open = records
                 .add(&run.results, &run.marks, complete)
                 .map_err(|message| Box::new(self.stopped(Cause::Protocol { message })))?;
-            if let Some(id) = open.filter(|_| costs_one_test(&end)) {
+            // A test that ends its process is lost like one that ends its guest.
+            let ended = complete && !records.finished();
+            if let Some(id) = open.filter(|_| ended || costs_one_test(&end)) {
                 if let SuiteEnd::Limit(hit) = &end {
                     limits.push(*hit);
                 }
@@ -285,6 +289,7 @@ impl PytestRun<'_> {
                 }
                 // The guest is gone, and with it the end that its runner would have reported.
                 return Ok(Outcome {
+                    finished: true,
                     explained: true,
                     records,
                     used,
@@ -295,15 +300,9 @@ impl PytestRun<'_> {
                 });
             }
             let explained = records.any_failed();
-            // One end stands for all units, once they are put together.
-            let end = match end {
-                SuiteEnd::Exit(code) if !records.take_finish() => {
-                    let message = format!("a guest ended with exit code {code} before its runner");
-                    SuiteEnd::Trap(message)
-                }
-                end => end,
-            };
             return Ok(Outcome {
+                // One end stands for all units, once they are put together.
+                finished: records.take_finish(),
                 records,
                 used,
                 limits,
@@ -369,13 +368,13 @@ impl PytestRun<'_> {
             outcome.end
         };
         match end {
-            SuiteEnd::Exit(0) => Some(0),
-            SuiteEnd::Exit(_) if outcome.explained => Some(1),
-            SuiteEnd::Exit(code) => {
+            SuiteEnd::Exit(0) if outcome.finished => Some(0),
+            SuiteEnd::Exit(_) if outcome.finished && outcome.explained => Some(1),
+            SuiteEnd::Exit(code) if outcome.finished => {
                 (session.stdout, session.stderr) = (outcome.stdout, outcome.stderr);
                 Some(code)
             }
-            end @ (SuiteEnd::Limit(_) | SuiteEnd::Trap(_)) => {
+            end @ (SuiteEnd::Exit(_) | SuiteEnd::Limit(_) | SuiteEnd::Trap(_)) => {
                 session.end = end;
                 (session.stdout, session.stderr) = (outcome.stdout, outcome.stderr);
                 None

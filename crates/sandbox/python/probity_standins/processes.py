@@ -5,7 +5,7 @@ environment, working folder, standard streams, warning filters and freshly impor
 and its wheels.
 
 Invariants: everything above is restored afterwards; any other program, flag or option gets the
-interpreter's own "does not support processes". What the child writes to an inherited stream goes to the
+error of a system without processes. What the child writes to an inherited stream goes to the
 real descriptor, not to a test's capture of `sys.stdout`. A child with a pipe as standard input runs when
 that is closed or its result asked for.
 Absent: isolation of the standard library's own state, which parent and child share; signals, timeouts,
@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .ledger import note
+from .ledger import note, unsupported_call
 from .threads import new_ident, run_as
 
 _system_popen = subprocess.Popen
@@ -103,11 +103,11 @@ class Popen(_system_popen):
     def __init__(self, args: Any, *rest: Any, **options: Any) -> None:
         program = Program.of(args)
         if program is None or rest or any(value for name, value in options.items() if name not in OPTIONS):
-            super().__init__(args, *rest, **options)
-            return
+            self._child_created = False  # nothing for the destructor to wait for
+            raise unsupported_call("processes: %s" % bounded_command(args))
         note("processes")
         self.args, self.pid, self.returncode = args, next(_pids), None
-        self._child_created = False  # nothing for the destructor to wait for
+        self._child_created = False
         self._program, self._options = program, options
         self._input = self._out = self._err = b""
         self.text_mode = bool(
@@ -181,6 +181,12 @@ class Popen(_system_popen):
 
     def send_signal(self, sig: int) -> None:
         """Too late: the child has ended, or will not be reached."""
+
+
+def bounded_command(command: Any) -> str:
+    """The command line for a message."""
+    text = repr(command)
+    return text if len(text) <= 200 else text[:200] + "…"
 
 
 class Input(io.BytesIO):

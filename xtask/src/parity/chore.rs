@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::json;
 
-use super::compare::{Comparison, Unequal};
+use super::compare::{Comparison, Run, Unequal};
 use super::guest::{self, Guest};
 use super::native::Python;
 use super::subject::{self, Subject};
@@ -23,6 +23,8 @@ struct Options {
     ids: BTreeSet<String>,
     also: Option<String>,
     update: bool,
+    /// Compare what the last runs showed instead of running anything.
+    recorded: bool,
 }
 
 impl Options {
@@ -31,11 +33,13 @@ impl Options {
             ids: BTreeSet::new(),
             also: None,
             update: false,
+            recorded: false,
         };
         let mut left = arguments.iter();
         while let Some(argument) = left.next() {
             match argument.as_str() {
                 "--update" => options.update = true,
+                "--recorded" => options.recorded = true,
                 "--also" => options.also = Some(left.next().context("--also PYTHON")?.clone()),
                 other if other.starts_with('-') => bail!("there is no option `{other}`"),
                 id => _ = options.ids.insert(id.to_owned()),
@@ -58,11 +62,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     let also = options.also.as_deref().map(Python::find).transpose()?;
     let binary = probity::build()?;
     let runtime = guest::runtime(&binary)?;
-    let guest = Guest::prepare(binary, &subjects)?;
+    let guest = if options.recorded {
+        None
+    } else {
+        Some(Guest::prepare(binary, &subjects)?)
+    };
     let mut table = Table::default();
     let mut broken = 0;
     for subject in &subjects {
-        match compare(subject, &native, also.as_ref(), &guest, &cache) {
+        match compare(subject, &native, also.as_ref(), guest.as_ref(), &cache) {
             Ok(row) => table.rows.push(row),
             Err(error) => {
                 broken += 1;
@@ -86,12 +94,21 @@ fn compare(
     subject: &Subject,
     native: &Python,
     also: Option<&Python>,
-    guest: &Guest,
+    guest: Option<&Guest>,
     cache: &Path,
 ) -> Result<Row> {
+    let folder = cache.join("parity/runs").join(&subject.id);
+    fs::create_dir_all(&folder)?;
     let tree = subject.tree(cache)?;
-    let here = native.run(subject, &tree, cache)?;
-    let there = guest.run(subject, &tree)?;
+    let (here, there) = match guest {
+        Some(guest) => (
+            native.run(subject, &tree, cache)?,
+            guest.run(subject, &tree)?,
+        ),
+        None => (recall(&folder, "native")?, recall(&folder, "guest")?),
+    };
+    record(&folder, "native", &here)?;
+    record(&folder, "guest", &there)?;
     let comparison = Comparison::of(&here, &there, &subject.differences);
     say(&format!(
         "{}: {} tests, {} differ, {} of them unexplained; {:.1} s native, {:.1} s in the sandbox",
@@ -130,10 +147,8 @@ fn compare(
             })
         })
         .collect();
-    let folder = cache.join("parity/differences");
-    fs::create_dir_all(&folder)?;
     fs::write(
-        folder.join(format!("{}.json", subject.id)),
+        folder.join("differences.json"),
         serde_json::to_vec_pretty(&list)?,
     )?;
     Ok(Row {
@@ -142,6 +157,17 @@ fn compare(
         native_seconds: here.seconds,
         guest_seconds: there.seconds,
     })
+}
+
+fn record(folder: &Path, side: &str, run: &Run) -> Result<()> {
+    let path = folder.join(format!("{side}.json"));
+    Ok(fs::write(path, serde_json::to_vec(run)?)?)
+}
+
+fn recall(folder: &Path, side: &str) -> Result<Run> {
+    let path = folder.join(format!("{side}.json"));
+    let text = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    Ok(serde_json::from_slice(&text)?)
 }
 
 fn describe(test: &Unequal) -> String {

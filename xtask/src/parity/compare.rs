@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::difference::{Cause, Difference, Kind, matches};
 
 /// What a run of a suite showed.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Run {
     /// Outcome and message by id.
     pub(super) outcomes: BTreeMap<String, (String, String)>,

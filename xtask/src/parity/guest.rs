@@ -44,7 +44,7 @@ impl Guest {
                 "python-path": subject.python_path,
                 "args": subject.args,
                 "expect": "any",
-                "budget": {"fuel": "20T", "wall-time": "40 min", "results": "512 MiB"},
+                "budget": {"fuel": "20T", "test-fuel": "2T", "wall-time": "40 min", "results": "512 MiB"},
             }],
         });
         let spec_file = scratch.path().join("probity.json");

@@ -378,3 +378,34 @@ def test_flood():
     assert!(flood.contains("characters left out"), "{}", flood.len());
     assert_eq!(outcome(&document, "test_flood"), "passed");
 }
+
+/// What stand-ins promise, as tests in `tests/standins` that also pass on Linux.
+#[test]
+fn standins_do_what_linux_does() {
+    let repo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/standins");
+    let project = Project::new(&[]);
+    let spec = serde_json::json!({
+        "version": 1,
+        "check": [{
+            "name": "tests",
+            "kind": "suite",
+            "runner": "pytest",
+            "expect": "any",
+        }],
+    });
+    project.write("spec.json", &spec.to_string());
+    let ran = project.run(&[
+        "verify",
+        "--json",
+        "--spec",
+        "spec.json",
+        "--repo",
+        repo.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    let outcomes = outcomes(&ran.json());
+    assert!(outcomes.len() > 8, "{outcomes:?}");
+    for (id, outcome) in outcomes {
+        assert_eq!(outcome, "passed", "{id}");
+    }
+}

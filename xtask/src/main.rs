@@ -8,6 +8,7 @@ mod diffs;
 mod fuel;
 mod fuzz;
 mod packs;
+mod parity;
 mod probity;
 mod repeat;
 mod reports;
@@ -31,6 +32,13 @@ Usage: cargo xtask CHORE
   tasks [ID …]       rebuild the release tasks of tests/tasks from PyPI and judge each
                      three ways; without IDs all of them
   bench [apply|calls|fuel|suites]
+  parity [ID …] [--also PYTHON] [--recorded] [--update]
+                     run the suites of the release tasks and of tests/parity/packages here
+                     and in the sandbox and compare them test by test; --also shows what a
+                     further Python makes of the tests that differ; --recorded compares
+                     what the last runs showed; --update writes the table into
+                     docs/python.md (without IDs only)
+  bench [apply|calls|fuel]
                      apply: time probity apply beside git apply, as whole processes in
                      pairs; calls: time a guest's calls to the filesystem beside the same
                      in wasmtime's own WASI on tmpfs; fuel: time what metering costs;
@@ -75,6 +83,7 @@ fn main() -> ExitCode {
         "soak" => soak::run(rest),
         "diffs" => diffs::run(rest),
         "packs" => packs::run(rest),
+        "parity" => parity::run(rest),
         "wasi-testsuite" => wasi_testsuite::run(rest),
         "help" | "--help" | "-h" => {
             say(USAGE);

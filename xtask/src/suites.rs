@@ -86,7 +86,8 @@ fn warm(repo: &Path, python: &Path) -> Result<()> {
     let state = std::env::var_os("PROBITY_STATE").map_or_else(
         || -> Result<PathBuf> {
             let base = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
-            let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+            let home =
+                std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
             Ok(base.or(home).context("no HOME")?.join("probity"))
         },
         |state| Ok(PathBuf::from(state)),
@@ -124,11 +125,7 @@ fn warm(repo: &Path, python: &Path) -> Result<()> {
         }
         rates.push(2.0 / started.elapsed().as_secs_f64());
     }
-    rate_row(
-        "python -m pytest, 2",
-        2.0,
-        &sorted(rates.into_iter()),
-    );
+    rate_row("python -m pytest, 2", 2.0, &sorted(rates.into_iter()));
     Ok(())
 }
 

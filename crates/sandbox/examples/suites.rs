@@ -75,7 +75,11 @@ impl Bench {
             stores: Stores::in_folder(cache, &seals),
             seals,
             cache: cache.to_owned(),
-            spec: Spec::parse("probity.toml", &text, &|_| Err("no file is read".to_owned()))?,
+            spec: Spec::parse(
+                "probity.toml",
+                &text,
+                &|_| Err("no file is read".to_owned()),
+            )?,
             base: Worktree::open(repo)?.load(Ignored::LeaveOut)?.repo,
         })
     }

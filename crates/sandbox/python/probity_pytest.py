@@ -51,6 +51,7 @@ class Finding:
 
     phases: dict[str, pytest.TestReport] = field(default_factory=dict)
     raised: dict[str, str] = field(default_factory=dict)
+    skipped_part: bool = False
     failed_part: pytest.TestReport | None = None
 
     def outcome(self) -> str:
@@ -172,6 +173,9 @@ class Reporter:
             finding.phases[report.when] = report
             if raised is not None:
                 finding.raised[report.when] = raised.exconly()
+            elif finding.skipped_part:  # the report of a subtest came first, this is the whole test's
+                finding.raised.pop(report.when, None)
+            finding.skipped_part = raised is not None and isinstance(raised.value, pytest.skip.Exception)
         return report
 
     @pytest.hookimpl(tryfirst=True)

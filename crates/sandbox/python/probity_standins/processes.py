@@ -4,10 +4,10 @@
 environment, working folder, standard streams, warning filters and freshly imported modules of the project
 and its wheels.
 
-Invariants: everything above is restored afterwards; any other program, flag or option gets the
-interpreter's own "does not support processes". What the child writes to an inherited stream goes to the
-real descriptor, not to a test's capture of `sys.stdout`. A child with a pipe as standard input runs when
-that is closed or its result asked for.
+Invariants: everything above is restored afterwards; any other program, flag or option is refused, with the usual
+error if no such program exists. What the child writes to an inherited stream goes to the real descriptor,
+not to a test's capture of `sys.stdout`. A child with a pipe as standard input runs when that is closed or
+its result asked for.
 Absent: isolation of the standard library's own state, which parent and child share; signals, timeouts,
 descriptors beyond the three; asyncio's subprocesses.
 """
@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import errno
 import io
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 import traceback
@@ -26,7 +28,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .ledger import note
+from .ledger import note, unsupported_call
 from .threads import new_ident, run_as
 
 _system_popen = subprocess.Popen
@@ -103,11 +105,11 @@ class Popen(_system_popen):
     def __init__(self, args: Any, *rest: Any, **options: Any) -> None:
         program = Program.of(args)
         if program is None or rest or any(value for name, value in options.items() if name not in OPTIONS):
-            super().__init__(args, *rest, **options)
-            return
+            self._child_created = False  # nothing for the destructor to wait for
+            raise refusal(args, options.get("shell", False), options.get("env"))
         note("processes")
         self.args, self.pid, self.returncode = args, next(_pids), None
-        self._child_created = False  # nothing for the destructor to wait for
+        self._child_created = False
         self._program, self._options = program, options
         self._input = self._out = self._err = b""
         self.text_mode = bool(
@@ -181,6 +183,23 @@ class Popen(_system_popen):
 
     def send_signal(self, sig: int) -> None:
         """Too late: the child has ended, or will not be reached."""
+
+
+def refusal(command: Any, shell: bool, environment: Any) -> OSError:
+    """The error for a program that cannot run: the usual one if it does not exist, which most do not here."""
+    words = [command] if isinstance(command, (str, bytes, os.PathLike)) else list(command)
+    first = os.fsdecode("/bin/sh" if shell else words[0]) if words else ""
+    path = os.environ.get("PATH") if environment is None else environment.get("PATH")
+    known = first == sys.executable or os.path.isfile(first) or shutil.which(first, path=path or os.defpath)
+    if not known:
+        return FileNotFoundError(errno.ENOENT, "unsupported: processes: there is no such program", first)
+    return unsupported_call("processes: %s" % bounded_command(command))
+
+
+def bounded_command(command: Any) -> str:
+    """The command line for a message."""
+    text = repr(command)
+    return text if len(text) <= 200 else text[:200] + "…"
 
 
 class Input(io.BytesIO):

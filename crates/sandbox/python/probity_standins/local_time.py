@@ -222,8 +222,8 @@ def exchange() -> None:
         members[name] = method
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sys._clear_internal_caches()
-        sys._clear_type_cache()
+        for name in ("_clear_internal_caches", "_clear_type_cache"):
+            getattr(sys, name, int)()
 
 
 def install() -> None:

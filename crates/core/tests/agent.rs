@@ -18,7 +18,9 @@ use probity_core::guard::Guard;
 use probity_core::patch::{Format, PatchErrorKind};
 use probity_core::repo::File;
 use probity_core::spec::{Check, CheckKind, Spec};
-use probity_core::verify::{Assurance, Cause, CheckReport, Executor, Verdict, VerifyInput, verify};
+use probity_core::verify::{
+    Assurance, Cause, CheckReport, Executor, Observer, Verdict, VerifyInput, verify,
+};
 
 const SPEC: &str = r#"
 version = 1
@@ -73,7 +75,7 @@ fn text(repo: &Repo, path: &str) -> Option<String> {
 struct LooksForDef;
 
 impl Executor for LooksForDef {
-    fn execute(&mut self, check: &Check, repo: &Repo) -> CheckReport {
+    fn execute(&mut self, check: &Check, repo: &Repo, _observe: Observer<'_>) -> CheckReport {
         let CheckKind::Pack(pack) = &check.kind else {
             return CheckReport::host_failed(check, "only packs here", None);
         };

@@ -12,9 +12,11 @@
 )]
 
 use probity_core::budget::{Limit, LimitHit};
+use probity_core::quantity::Fuel;
 use probity_core::spec::Expectation;
 use probity_core::verify::{
-    Cause, CollectError, Outcome, SuiteEnd, SuiteJudgement, SuiteRecord, TestOutcome, judge_suite,
+    Cause, CollectError, Outcome, SuiteEnd, SuiteJudgement, SuiteRecord, TestOutcome, is_failure,
+    judge_suite,
 };
 
 const ENDED: SuiteEnd = SuiteEnd::Exit(0);
@@ -275,4 +277,64 @@ fn a_message_names_a_few_tests_and_escapes_them() {
     );
     let (_, message) = judged(&Expectation::tests(["e\u{1b}[31m"]), ".", &ENDED);
     assert!(message.ends_with(r"e\u{1b}[31m (missing)"), "{message}");
+}
+
+#[test]
+fn what_a_test_took_adds_up_and_decides_nothing() {
+    let spent = |fuel, duration_ns| SuiteRecord::Spent {
+        id: "a".to_owned(),
+        fuel: Fuel(fuel),
+        duration_ns,
+    };
+    let mut all = records("+a a=passed .");
+    all.insert(1, spent(3, 4));
+    all.insert(1, spent(5, 6));
+    // What the host measures after the runner's end is no record of the runner.
+    all.push(spent(1, 1));
+    let judgement = judge_suite(&expect("a b"), all, &ENDED);
+    assert_eq!(judgement.cause, Some(Cause::Tests));
+    let test = |id: &str| judgement.tests.iter().find(|test| test.id == id).unwrap();
+    assert_eq!((test("a").fuel, test("a").duration_ns), (Fuel(9), 11));
+    assert_eq!((test("b").fuel, test("b").duration_ns), (Fuel(0), 0));
+    // Nor does it make a test that nobody reported a complete one.
+    let judgement = judge_suite(&Expectation::any(), [spent(1, 1)], &ENDED);
+    assert_eq!(
+        outcome_of(&judgement, "a"),
+        (TestOutcome::Incomplete, false)
+    );
+}
+
+#[test]
+fn which_tests_decide_follows_from_the_expectation() {
+    let list = expect("a");
+    assert!(is_failure(&list, "a", TestOutcome::Skipped));
+    assert!(!is_failure(&list, "a", TestOutcome::Passed));
+    assert!(!is_failure(&list, "b", TestOutcome::Failed));
+    let any = Expectation::Any {
+        except: ["b".to_owned()].into(),
+    };
+    assert!(is_failure(&any, "a", TestOutcome::Incomplete));
+    assert!(!is_failure(&any, "a", TestOutcome::Skipped));
+    assert!(!is_failure(&any, "b", TestOutcome::Failed));
+    let judgement = judge_suite(
+        &any,
+        records("+a a=passed +b b=failed ."),
+        &SuiteEnd::Exit(1),
+    );
+    let decide: Vec<bool> = judgement.tests.iter().map(|test| test.decides).collect();
+    assert_eq!(decide, [true, false]);
+}
+
+#[test]
+fn a_reason_stays_apart_from_a_message() {
+    let json =
+        r#"{"event":"result","id":"a","outcome":"skipped","reason":"no net","standins":["fork"]}"#;
+    let record: SuiteRecord = serde_json::from_str(json).unwrap();
+    let judgement = judge_suite(&Expectation::any(), [record], &ENDED);
+    let test = judgement.tests.first().unwrap();
+    assert_eq!(
+        (test.reason.as_deref(), test.message.as_deref()),
+        (Some("no net"), None)
+    );
+    assert_eq!(test.standins, ["fork"]);
 }

@@ -13,13 +13,13 @@ use std::collections::BTreeSet;
 use probity_core::Repo;
 use probity_core::budget::{Limit, LimitHit};
 use probity_core::patch::{Format, parse, plan, render_diff};
-use probity_core::quantity::{ByteSize, WallTime};
+use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use probity_core::repo::{File, FileMode};
 use probity_core::spec::{Check, CheckKind, Predicate, Spec};
 use probity_core::verify::{
     Assurance, Captured, Cause, CheckReport, ConditionsSummary, Event, Executor, Finding,
-    NoExecutor, Outcome, PatchSummary, SpecSource, Status, SuiteEnd, SuiteRecord, TestOutcome,
-    Verdict, VerdictDocument, VerifyInput, judge_suite, verify,
+    NoExecutor, Observer, Outcome, PatchSummary, SpecSource, Status, SuiteEnd, SuiteProgress,
+    SuiteRecord, TestOutcome, Verdict, VerdictDocument, VerifyInput, judge_suite, verify,
 };
 
 fn repo(files: &[(&str, &str)]) -> Repo {
@@ -255,7 +255,16 @@ fn predicates_that_break_are_failed_checks() {
 struct Scripted(fn(&Check) -> CheckReport);
 
 impl Executor for Scripted {
-    fn execute(&mut self, check: &Check, _repo: &Repo) -> CheckReport {
+    fn execute(&mut self, check: &Check, _repo: &Repo, observe: Observer<'_>) -> CheckReport {
+        if matches!(check.kind, CheckKind::Suite(_)) {
+            observe(SuiteProgress {
+                collected: 2,
+                done: 1,
+                failed: 1,
+                running: Some("b"),
+                failure: Some(("a", TestOutcome::Failed)),
+            });
+        }
         (self.0)(check)
     }
 }
@@ -351,6 +360,7 @@ fn every_check_runs_and_is_announced() {
             } => {
                 format!("{index}/{total} {} {}", report.name, report.outcome)
             }
+            Event::SuiteProgressed { .. } => "no suite ran".to_owned(),
         });
     });
     assert_eq!(
@@ -358,6 +368,28 @@ fn every_check_runs_and_is_announced() {
         ["0/2 a starts", "0/2 a fail", "1/2 b starts", "1/2 b pass"]
     );
     assert_eq!(verdict.failures(), ["a"]);
+}
+
+#[test]
+fn a_suite_says_how_far_it_is_and_nothing_is_concluded_from_it() {
+    let spec = one("kind = 'suite'\nrunner = 'pytest'\nexpect = ['a']");
+    let tree = repo(&[]);
+    let input = VerifyInput {
+        repo: &tree,
+        base: None,
+    };
+    let mut executor = Scripted(|check| CheckReport::pass(check, Assurance::InGuest, "all well"));
+    let mut seen = Vec::new();
+    let verdict = verify(&spec, input, &mut executor, &mut |event| {
+        if let Event::SuiteProgressed {
+            check, progress, ..
+        } = event
+        {
+            seen.push((check.name.clone(), progress.done, progress.failed));
+        }
+    });
+    assert_eq!(seen, [("it".to_owned(), 1, 1)]);
+    assert!(verdict.passed());
 }
 
 /// A document in which every field has something to show.
@@ -374,10 +406,17 @@ fn document() -> VerdictDocument {
                 id: id.into(),
                 outcome,
                 message: Some("why".into()),
+                reason: None,
                 stdout: Some("out".into()),
                 stderr: None,
+                standins: vec!["fork".into()],
             };
             let records = [
+                SuiteRecord::Spent {
+                    id: "a".into(),
+                    fuel: Fuel(7),
+                    duration_ns: 9,
+                },
                 record("a", TestOutcome::Passed),
                 record("b", TestOutcome::Failed),
                 SuiteRecord::CollectError(probity_core::verify::CollectError {

@@ -7,6 +7,7 @@ CONFIG is a JSON file:
     site         absolute folders with installed wheels, after python_path (default none)
     args         pytest's arguments (default none)
     results      file or device that gets one JSON record a line (see probity_pytest.py); it must exist
+    results_size bytes that `results` takes (default 64 MiB)
     seed         integer for the global random generator (default 0)
     skip         ids of tests that are not run: those that an earlier session of the suite has begun
                  (default none)

@@ -28,6 +28,7 @@ module.
 from __future__ import annotations
 
 import platform
+import sys
 from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ from typing import Any
 import pytest
 from _pytest import capture
 
-from probity_records import MESSAGE, STREAM, Records, bounded, describe, text
+from probity_records import Records, text
 from probity_standins import ledger
 
 IDS_PER_RECORD = 1000
@@ -115,7 +116,7 @@ class Reporter:
                     {
                         "event": "collect-error",
                         "path": text(report.nodeid),
-                        "message": bounded(report.longreprtext, MESSAGE),
+                        "message": self.records.text(report.longreprtext),
                     }
                 )
             elif report.skipped:
@@ -123,7 +124,7 @@ class Reporter:
                     {
                         "event": "collect-skip",
                         "path": text(report.nodeid),
-                        "reason": bounded(skip_reason(report), MESSAGE),
+                        "reason": self.records.text(skip_reason(report)),
                     }
                 )
 
@@ -183,11 +184,11 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        self.records.write({"event": "internal-error", "message": describe(excinfo.value)})
+        self.records.write({"event": "internal-error", "message": self.records.describe(excinfo.value)})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        self.records.write({"event": "interrupted", "message": bounded(excinfo.exconly(), MESSAGE)})
+        self.records.write({"event": "interrupted", "message": self.records.text(excinfo.exconly())})
 
     def finish_test(self, nodeid: str) -> None:
         """Write the test's result, unless another test of the same id is still to come."""
@@ -195,13 +196,30 @@ class Reporter:
         if finding is None or not finding.phases:
             return
         runs = self.done.setdefault(nodeid, [])
-        runs.append(result_record(nodeid, finding))
+        runs.append(self.result_record(nodeid, finding))
         wanted = max(1, self.wanted[nodeid])
         if len(runs) > wanted:
             self.records.write({"event": "internal-error", "message": "ran again: " + text(nodeid)})
         elif len(runs) == wanted:
             self.records.write(min(runs, key=lambda record: WORST_FIRST.index(record["outcome"])))
             self.results += 1
+
+    def result_record(self, nodeid: str, finding: Finding) -> dict[str, Any]:
+        """The record of a completed test."""
+        outcome = finding.outcome()
+        last = list(finding.phases.values())[-1]
+        record: dict[str, Any] = {"event": "result", "id": text(nodeid), "outcome": outcome}
+        texts = {
+            "message": finding.message() if outcome in ("failed", "error") else "",
+            "reason": finding.reason(),
+            "stdout": last.capstdout,
+            "stderr": last.capstderr,
+        }
+        record.update((name, self.records.text(value)) for name, value in texts.items() if value)
+        used = ledger.take()
+        if used:
+            record["standins"] = used
+        return record
 
     def guarded(self) -> Guarded:
         """A block whose errors become a record and go on."""
@@ -219,25 +237,7 @@ class Guarded:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
-            self.records.write({"event": "internal-error", "message": describe(error)})
-
-
-def result_record(nodeid: str, finding: Finding) -> dict[str, Any]:
-    """The record of a completed test."""
-    outcome = finding.outcome()
-    last = list(finding.phases.values())[-1]
-    record: dict[str, Any] = {"event": "result", "id": text(nodeid), "outcome": outcome}
-    texts = {
-        "message": bounded(finding.message(), MESSAGE) if outcome in ("failed", "error") else "",
-        "reason": bounded(finding.reason(), MESSAGE),
-        "stdout": bounded(last.capstdout, STREAM),
-        "stderr": bounded(last.capstderr, STREAM),
-    }
-    record.update((name, value) for name, value in texts.items() if value)
-    used = ledger.take()
-    if used:
-        record["standins"] = used
-    return record
+            self.records.write({"event": "internal-error", "message": self.records.describe(error)})
 
 
 def skip_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
@@ -267,6 +267,14 @@ def capture_through_sys() -> None:
         capture.FDCaptureBinary = noting(capture.SysCaptureBinary)
 
 
+def explain_whole() -> None:
+    """Let failed assertions be explained to the end, as pytest itself does where it sees a CI."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("_pytest.assertion") or name == "_pytest.compat":
+            if hasattr(module, "running_on_ci"):
+                module.running_on_ci = lambda: True
+
+
 def run(
     records: Records, args: list[str], shadowed: list[str], skip: frozenset[str] = frozenset()
 ) -> int:
@@ -281,11 +289,12 @@ def run(
         }
     )
     capture_through_sys()
+    explain_whole()
     reporter = Reporter(records, skip)
     try:
         code = int(pytest.main(args, plugins=[reporter]))
     except BaseException as error:  # pytest.main lets only what it cannot handle escape
-        records.write({"event": "internal-error", "message": describe(error)})
+        records.write({"event": "internal-error", "message": records.describe(error)})
         code = int(pytest.ExitCode.INTERNAL_ERROR)
     records.write({"event": "finish", "exit": code, "tests": reporter.results})
     return code

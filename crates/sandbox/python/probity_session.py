@@ -54,6 +54,7 @@ class Config:
     python_path: list[str] = field(default_factory=list)
     site: list[str] = field(default_factory=list)
     args: list[str] = field(default_factory=list)
+    results_size: int = 64 * 1024 * 1024
     seed: int = 0
     skip: list[str] = field(default_factory=list)
     bundled: list[str] = field(default_factory=list)
@@ -100,7 +101,7 @@ def time_now(like: float) -> float:
 
 def run(config: Config) -> int:
     """Run the session."""
-    records = probity_records.Records(config.results)
+    records = probity_records.Records(config.results, config.results_size)
     try:
         try:
             prepare(config)
@@ -110,7 +111,7 @@ def run(config: Config) -> int:
             sys.path.remove(HERE)
             names = shadowed(config.project_folders + config.site)
         except BaseException as error:
-            records.write({"event": "runner-error", "message": probity_records.describe(error)})
+            records.write({"event": "runner-error", "message": records.describe(error)})
             return SETUP_FAILED
         args = [*OPTIONS, "--rootdir=" + config.root, *config.args]
         return probity_pytest.run(records, args, names, frozenset(config.skip))

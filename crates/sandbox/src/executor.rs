@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, Runner, SuiteCheck};
-use probity_core::verify::{Assurance, Cause, CheckReport, Executor};
+use probity_core::verify::{Assurance, Cause, CheckReport, Executor, Observer};
 use probity_core::{Budget, Repo};
 
 use crate::engine::{Module, ModuleError};
@@ -147,7 +147,13 @@ impl SpecExecutor {
         module.map_err(Unusable::Refused)
     }
 
-    fn suite(&mut self, check: &Check, wanted: &SuiteCheck, repo: &Repo) -> CheckReport {
+    fn suite(
+        &mut self,
+        check: &Check,
+        wanted: &SuiteCheck,
+        repo: &Repo,
+        observe: Observer<'_>,
+    ) -> CheckReport {
         let runtime = match self.runtime(&wanted.runtime) {
             Ok(runtime) => runtime,
             Err(error) => {
@@ -173,7 +179,7 @@ impl SpecExecutor {
                 repo,
                 conditions: &self.conditions,
             }
-            .report(),
+            .report(observe),
         }
     }
 
@@ -241,10 +247,10 @@ impl SpecExecutor {
 }
 
 impl Executor for SpecExecutor {
-    fn execute(&mut self, check: &Check, repo: &Repo) -> CheckReport {
+    fn execute(&mut self, check: &Check, repo: &Repo, observe: Observer<'_>) -> CheckReport {
         match &check.kind {
             CheckKind::Pack(wanted) => self.pack(check, wanted, repo),
-            CheckKind::Suite(wanted) => self.suite(check, wanted, repo),
+            CheckKind::Suite(wanted) => self.suite(check, wanted, repo, observe),
             CheckKind::FileExists(_)
             | CheckKind::FileContains(_)
             | CheckKind::Diff(_)

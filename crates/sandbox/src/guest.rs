@@ -9,6 +9,9 @@ use crate::cancel::Cancel;
 use crate::engine::{Code, Engine, STACK, is_of_kernel};
 use crate::fs::{Errno, MountError, Mounts, Quota, ReadSet};
 use crate::output::Output;
+#[cfg(target_os = "linux")]
+use crate::results::are_sound;
+use crate::results::{Listener, Mark};
 use crate::snapshot::{Snapshot, Taken};
 use crate::text::clean;
 use crate::wasi::{Host, HostSetup, Stop, enter_component};
@@ -68,6 +71,8 @@ pub struct Invocation {
     pub budget: Budget,
     /// Ends the guest early, if the embedder wants to.
     pub cancel: Cancel,
+    /// Hears what it writes to the results channel, as it does.
+    pub listener: Option<Listener>,
 }
 
 /// How a module is entered.
@@ -109,6 +114,8 @@ pub struct Run {
     /// What it wrote to the results channel.
     #[serde(with = "serde_bytes")]
     pub results: Vec<u8>,
+    /// How far it was at each write to the results channel; the last mark is for its end.
+    pub marks: Vec<Mark>,
     /// Limits that refused something without ending it.
     pub limits: Vec<LimitHit>,
     /// Most linear memory in use.
@@ -160,6 +167,7 @@ impl Run {
         let fits = self.stdout.bytes.len() <= output
             && self.stderr.bytes.len() <= output
             && self.results.len() <= budget.results.as_usize()
+            && are_sound(&self.marks, self.results.len(), self.fuel)
             && self.limits.len() <= Limit::ALL.len()
             && self.reads.fits()
             && self.taken.as_ref().is_none_or(|taken| taken.fits(budget));
@@ -194,6 +202,7 @@ impl Invocation {
             sliced: false,
             budget,
             cancel: Cancel::default(),
+            listener: None,
         }
     }
 
@@ -224,6 +233,7 @@ impl Invocation {
                 start_time: self.start_time,
                 passed: self.from.as_ref().map_or(0, |from| from.passed),
                 slice: self.sliced.then_some(budget.test_fuel.0),
+                listener: self.listener,
             },
             &budget,
         )?;
@@ -235,10 +245,12 @@ impl Invocation {
         store.set_epoch_deadline(1);
         // The first look comes at once, so that a cancelled guest does not run to its
         // deadline.
-        store.epoch_deadline_callback(move |context| {
+        store.epoch_deadline_callback(move |mut context| {
             if cancel.is_cancelled() {
                 return Err(Stop::Cancelled.into());
             }
+            // A test that is silent for long must not keep the one before it from being seen.
+            context.data_mut().tell_if_due();
             match context.data().overdue() {
                 Some(hit) => Err(Stop::Limit(hit).into()),
                 None => Ok(UpdateDeadline::Continue(1)),
@@ -256,7 +268,8 @@ impl Invocation {
         };
         let wall_time = WallTime::from(started.elapsed());
         let fuel = Fuel(store.data().burned(store.get_fuel().map_err(failed)?));
-        let host = store.into_data();
+        let mut host = store.into_data();
+        let marks = host.finish_results(fuel);
         Ok(Run {
             ending,
             fuel,
@@ -267,6 +280,7 @@ impl Invocation {
             stderr: host.stderr.finish(),
             results: host.results,
             taken,
+            marks,
             wall_time,
         })
     }

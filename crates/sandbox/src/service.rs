@@ -78,6 +78,14 @@ pub enum JobEvent {
         /// Its name.
         name: String,
     },
+    /// A suite went on: tests that were collected (0 until that is known), ended, failed.
+    /// Told now and then, for display only.
+    SuiteProgressed {
+        /// The check's place, counted from 0, and how many there are.
+        place: (usize, usize),
+        /// Tests that were collected, that ended, and that keep the suite from passing.
+        tests: (u64, u64, u64),
+    },
     /// A check ended.
     CheckFinished {
         /// Its place, counted from 0, and how many there are.
@@ -432,6 +440,20 @@ impl Shared {
                     place: (index, total),
                     name: check.name.clone(),
                 }),
+                verify::Event::SuiteProgressed {
+                    index,
+                    total,
+                    check: _,
+                    progress,
+                } => {
+                    // It must not take the place of what happens once.
+                    if events.capacity() > MAX_EVENTS / 2 {
+                        tell(JobEvent::SuiteProgressed {
+                            place: (index, total),
+                            tests: (progress.collected, progress.done, progress.failed),
+                        });
+                    }
+                }
                 verify::Event::CheckFinished {
                     index,
                     total,

@@ -140,7 +140,7 @@ fn run_one(args: &PackRunArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     );
     let files = input::spec_files(PathBuf::new());
     let mut executor = SpecExecutor::new(sandbox, cache.stores(), files, args.running.conditions());
-    let report: CheckReport = executor.execute(&check, &repo);
+    let report: CheckReport = executor.execute(&check, &repo, &mut |_| {});
     if args.json {
         let mut text = serde_json::to_string_pretty(&report).map_err(Failure::host)?;
         text.push('\n');

@@ -116,7 +116,7 @@ pub(crate) fn text_for(repo: &Repo, sandbox: &Sandbox, cache: &Cache) -> Result<
 
 /// Why a check does not hold on the repository as it is.
 fn objection(executor: &mut SpecExecutor, check: &Check, repo: &Repo) -> Option<String> {
-    let report = executor.execute(check, repo);
+    let report = executor.execute(check, repo, &mut |_| {});
     match report.outcome {
         Outcome::Pass | Outcome::Skipped => None,
         Outcome::Fail | Outcome::Error => {

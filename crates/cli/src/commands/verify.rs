@@ -83,7 +83,7 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
             index.saturating_add(1),
             escape::line(&check.name)
         )),
-        Event::CheckFinished { .. } => {}
+        Event::SuiteProgressed { .. } | Event::CheckFinished { .. } => {}
     });
     spinner.finish_and_clear();
     Ok(VerdictDocument::new(

@@ -107,6 +107,15 @@ impl Expectation {
         }
     }
 
+    /// Whether the test called `id` can keep the suite from passing.
+    #[must_use]
+    pub fn decides(&self, id: &str) -> bool {
+        match self {
+            Self::Tests { .. } => self.expects(id),
+            Self::Any { except } => !except.contains(id),
+        }
+    }
+
     /// The ids that must pass, sorted; none if there is no list.
     pub fn expected(&self) -> impl Iterator<Item = &str> {
         let (ids, except) = match self {

@@ -12,7 +12,9 @@
 
 use std::collections::BTreeMap;
 
+use super::suite::fails;
 use super::{Cause, CollectError, SuiteEnd, SuiteJudgement, SuiteRecord, TestOutcome, TestReport};
+use crate::quantity::Fuel;
 use crate::spec::Expectation;
 
 /// How many tests a message names.
@@ -32,10 +34,7 @@ pub fn judge_suite(
         .map(|(cause, what)| (Some(cause), what))
         .unwrap_or_else(|| match expectation {
             Expectation::Tests { .. } => judge_expected(&tests),
-            Expectation::Any { except } => {
-                let is_excepted = |id: &str| except.contains(id);
-                judge_any(&tests, &is_excepted, &gathered.collect_errors, end)
-            }
+            Expectation::Any { .. } => judge_any(&tests, &gathered.collect_errors, end),
         });
     let (cause, message) = decision;
     SuiteJudgement {
@@ -47,19 +46,29 @@ pub fn judge_suite(
     }
 }
 
+/// Whether a test that ended with `outcome` keeps a suite of this expectation from passing.
+#[must_use]
+pub fn is_failure(expectation: &Expectation, id: &str, outcome: TestOutcome) -> bool {
+    expectation.decides(id) && fails(expectation.expects(id), outcome)
+}
+
 /// What the records say about one test.
 #[derive(Debug, Default)]
 struct Seen {
     starts: u64,
     results: u64,
+    fuel: Fuel,
+    duration_ns: u64,
     worst: Option<(TestOutcome, Texts)>,
 }
 
 #[derive(Debug, Default, Clone)]
 struct Texts {
     message: Option<String>,
+    reason: Option<String>,
     stdout: Option<String>,
     stderr: Option<String>,
+    standins: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +83,8 @@ impl Gathered {
     fn from_records(records: impl IntoIterator<Item = SuiteRecord>) -> Self {
         let mut gathered = Self::default();
         for record in records {
-            if gathered.finished {
+            // What the host measured is no record of the runner.
+            if gathered.finished && !matches!(record, SuiteRecord::Spent { .. }) {
                 gathered.after_finish = gathered.after_finish.saturating_add(1);
             }
             gathered.add(record);
@@ -93,8 +103,10 @@ impl Gathered {
                 id,
                 outcome,
                 message,
+                reason,
                 stdout,
                 stderr,
+                standins,
             } => {
                 let seen = self.seen.entry(id).or_default();
                 seen.results = seen.results.saturating_add(1);
@@ -105,11 +117,22 @@ impl Gathered {
                 {
                     let texts = Texts {
                         message,
+                        reason,
                         stdout,
                         stderr,
+                        standins,
                     };
                     seen.worst = Some((outcome, texts));
                 }
+            }
+            SuiteRecord::Spent {
+                id,
+                fuel,
+                duration_ns,
+            } => {
+                let seen = self.seen.entry(id).or_default();
+                seen.fuel = seen.fuel.saturating_add(fuel);
+                seen.duration_ns = seen.duration_ns.saturating_add(duration_ns);
             }
             SuiteRecord::Finish => self.finished = true,
         }
@@ -120,16 +143,21 @@ impl Gathered {
         let mut tests: BTreeMap<&str, TestReport> = self
             .seen
             .iter()
-            .map(|(id, seen)| (id.as_str(), seen.report(id, expectation.expects(id))))
+            .map(|(id, seen)| (id.as_str(), seen.report(id, expectation)))
             .collect();
         for id in expectation.expected() {
             tests.entry(id).or_insert_with(|| TestReport {
                 id: id.to_owned(),
                 outcome: TestOutcome::Missing,
                 expected: true,
+                decides: true,
+                fuel: Fuel(0),
+                duration_ns: 0,
                 message: None,
+                reason: None,
                 stdout: None,
                 stderr: None,
+                standins: Vec::new(),
             });
         }
         tests.into_values().collect()
@@ -167,7 +195,7 @@ impl Gathered {
 }
 
 impl Seen {
-    fn report(&self, id: &str, expected: bool) -> TestReport {
+    fn report(&self, id: &str, expectation: &Expectation) -> TestReport {
         let unfinished = self.starts > self.results;
         let (mut outcome, texts) = self
             .worst
@@ -179,20 +207,22 @@ impl Seen {
         TestReport {
             id: id.to_owned(),
             outcome,
-            expected,
+            expected: expectation.expects(id),
+            decides: expectation.decides(id),
+            fuel: self.fuel,
+            duration_ns: self.duration_ns,
             message: texts.message,
+            reason: texts.reason,
             stdout: texts.stdout,
             stderr: texts.stderr,
+            standins: texts.standins,
         }
     }
 }
 
 fn judge_expected(tests: &[TestReport]) -> (Option<Cause>, String) {
     let expected = count(tests.iter().filter(|test| test.expected));
-    let bad: Vec<&TestReport> = tests
-        .iter()
-        .filter(|test| test.expected && test.outcome != TestOutcome::Passed)
-        .collect();
+    let bad: Vec<&TestReport> = tests.iter().filter(|test| test.is_failure()).collect();
     if expected == 0 {
         return (Some(Cause::Tests), "no test is expected".to_owned());
     }
@@ -209,7 +239,6 @@ fn judge_expected(tests: &[TestReport]) -> (Option<Cause>, String) {
 
 fn judge_any(
     tests: &[TestReport],
-    is_excepted: &dyn Fn(&str) -> bool,
     collect_errors: &[CollectError],
     end: &SuiteEnd,
 ) -> (Option<Cause>, String) {
@@ -218,10 +247,10 @@ fn judge_any(
             .iter()
             .filter(|test| test.outcome == TestOutcome::Passed),
     );
-    let (tolerated, bad): (Vec<&TestReport>, Vec<&TestReport>) = tests
+    let (bad, tolerated): (Vec<&TestReport>, Vec<&TestReport>) = tests
         .iter()
         .filter(|test| !test.outcome.is_tolerable())
-        .partition(|test| is_excepted(&test.id));
+        .partition(|test| test.is_failure());
     if !bad.is_empty() {
         let message = format!(
             "{} of {} tests failed: {}",

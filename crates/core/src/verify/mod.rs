@@ -18,11 +18,12 @@ pub use document::{
     BaseSummary, ConditionsSummary, PatchSummary, PatchedSummary, SCHEMA, SpecSource, SpecSummary,
     Timings, VerdictDocument,
 };
-pub use judge::judge_suite;
+pub use judge::{is_failure, judge_suite};
 pub use outcome::{Assurance, Cause, Outcome};
 pub use report::{Captured, CheckReport, Finding, Level};
-pub use run::{Event, Executor, NoExecutor, VerifyInput, verify};
+pub use run::{Event, Executor, NoExecutor, Observer, VerifyInput, verify};
 pub use suite::{
-    CollectError, SuiteEnd, SuiteJudgement, SuiteRecord, SuiteReport, TestOutcome, TestReport,
+    CollectError, SuiteEnd, SuiteJudgement, SuiteProgress, SuiteRecord, SuiteReport, TestOutcome,
+    TestReport,
 };
 pub use verdict::{Status, Verdict};

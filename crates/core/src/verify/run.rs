@@ -6,7 +6,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::change::Change;
-use super::{Assurance, Cause, CheckReport, Finding, Outcome, Verdict, change, files};
+use super::{
+    Assurance, Cause, CheckReport, Finding, Outcome, SuiteProgress, Verdict, change, files,
+};
 use crate::Repo;
 use crate::spec::{Check, CheckKind, Predicate, Spec};
 
@@ -15,16 +17,20 @@ pub trait Executor {
     /// Runs `check` on `repo` and reports.
     ///
     /// Called for [`CheckKind::Pack`] and [`CheckKind::Suite`]. Whatever the guest does ends
-    /// in a report; a failure of the host is [`Cause::Host`].
-    fn execute(&mut self, check: &Check, repo: &Repo) -> CheckReport;
+    /// in a report; a failure of the host is [`Cause::Host`]. While a suite runs, `observe`
+    /// is told how far it is, as often as the executor sees fit.
+    fn execute(&mut self, check: &Check, repo: &Repo, observe: Observer<'_>) -> CheckReport;
 }
+
+/// Who is told how far a suite is.
+pub type Observer<'a> = &'a mut dyn FnMut(SuiteProgress<'_>);
 
 /// An executor that runs nothing: each check it is asked for ends as [`Cause::Host`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoExecutor;
 
 impl Executor for NoExecutor {
-    fn execute(&mut self, check: &Check, _repo: &Repo) -> CheckReport {
+    fn execute(&mut self, check: &Check, _repo: &Repo, _observe: Observer<'_>) -> CheckReport {
         CheckReport::host_failed(check, "there is no sandbox to run it in", None)
     }
 }
@@ -49,6 +55,17 @@ pub enum Event<'a> {
         total: usize,
         /// The check.
         check: &'a Check,
+    },
+    /// A suite went on. For display only.
+    SuiteProgressed {
+        /// The check's place, counted from 0.
+        index: usize,
+        /// How many checks there are.
+        total: usize,
+        /// The check.
+        check: &'a Check,
+        /// How far it is.
+        progress: SuiteProgress<'a>,
     },
     /// A check ended.
     CheckFinished {
@@ -77,7 +94,14 @@ pub fn verify(
             total,
             check,
         });
-        let report = run_check(check, input, executor, &mut change);
+        let report = run_check(check, input, executor, &mut change, &mut |progress| {
+            observe(Event::SuiteProgressed {
+                index,
+                total,
+                check,
+                progress,
+            });
+        });
         observe(Event::CheckFinished {
             index,
             total,
@@ -93,6 +117,7 @@ fn run_check(
     input: VerifyInput<'_>,
     executor: &mut dyn Executor,
     change: &mut Option<Change>,
+    observe: Observer<'_>,
 ) -> CheckReport {
     let run = || match &check.kind {
         CheckKind::FileExists(wanted) => files::exists(check, wanted, input.repo),
@@ -105,7 +130,7 @@ fn run_check(
             }
         },
         CheckKind::Predicate(predicate) => ask(check, predicate, input.repo),
-        CheckKind::Pack(_) | CheckKind::Suite(_) => executor.execute(check, input.repo),
+        CheckKind::Pack(_) | CheckKind::Suite(_) => executor.execute(check, input.repo, observe),
     };
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(report) => checked(check, report),

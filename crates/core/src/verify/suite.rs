@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Assurance, Cause, CheckReport, Outcome};
 use crate::budget::LimitHit;
+use crate::quantity::Fuel;
 use crate::spec::Check;
 
 /// Results of a suite, test by test.
@@ -32,12 +33,42 @@ pub struct TestReport {
     pub outcome: TestOutcome,
     /// Whether it had to pass.
     pub expected: bool,
-    /// Why it did not pass, from the runner. Untrusted, may have several lines.
+    /// Whether it could keep the suite from passing: with a list the tests on it, without
+    /// one every test that is not excepted.
+    pub decides: bool,
+    /// Work from its start to its end, measured by the host; 0 if it did not run.
+    pub fuel: Fuel,
+    /// Virtual time from its start to its end, in nanoseconds, measured by the host; 0 if it
+    /// did not run.
+    pub duration_ns: u64,
+    /// Why it did not pass, from the runner, whole. Untrusted, may have several lines.
     pub message: Option<String>,
+    /// Why it was skipped or expected to fail, from the runner. Untrusted.
+    pub reason: Option<String>,
     /// What it printed, from the runner. Untrusted.
     pub stdout: Option<String>,
     /// What it printed to standard error, from the runner. Untrusted.
     pub stderr: Option<String>,
+    /// Stand-ins for what the sandbox lacks that the test used, from the runner. Untrusted.
+    pub standins: Vec<String>,
+}
+
+impl TestReport {
+    /// Whether it keeps the suite from passing.
+    #[must_use]
+    pub const fn is_failure(&self) -> bool {
+        self.decides && fails(self.expected, self.outcome)
+    }
+}
+
+/// Whether a test that decides something fails with `outcome`: one that is expected has to
+/// pass, any other must only not fail.
+pub(super) const fn fails(expected: bool, outcome: TestOutcome) -> bool {
+    if expected {
+        !matches!(outcome, TestOutcome::Passed)
+    } else {
+        !outcome.is_tolerable()
+    }
 }
 
 /// How a test ended, from the best to the worst.
@@ -103,7 +134,7 @@ pub struct CollectError {
     pub message: String,
 }
 
-/// One record of a runner. As JSON: `{"event": "result", "id": …, "outcome": …}`.
+/// One record of a runner or, [`Spent`](Self::Spent), of its host. As JSON: `{"event": "result", "id": …, "outcome": …}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum SuiteRecord {
@@ -123,15 +154,47 @@ pub enum SuiteRecord {
         /// Why it did not pass.
         #[serde(default)]
         message: Option<String>,
+        /// Why it was skipped or expected to fail.
+        #[serde(default)]
+        reason: Option<String>,
         /// What it printed.
         #[serde(default)]
         stdout: Option<String>,
         /// What it printed to standard error.
         #[serde(default)]
         stderr: Option<String>,
+        /// Stand-ins that it used.
+        #[serde(default)]
+        standins: Vec<String>,
+    },
+    /// What a test took, as the host measured it; several add up. It says nothing about how
+    /// the test ended.
+    Spent {
+        /// Its id.
+        id: String,
+        /// Work.
+        fuel: Fuel,
+        /// Virtual time, in nanoseconds.
+        duration_ns: u64,
     },
     /// The runner is done: it reported all that it ran.
     Finish,
+}
+
+/// How far a suite is, for people who watch. Nothing is ever concluded from it: it comes
+/// from a guest while that still runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SuiteProgress<'a> {
+    /// Tests that were collected; 0 until that is known.
+    pub collected: u64,
+    /// Tests that ended.
+    pub done: u64,
+    /// How many of those keep the suite from passing.
+    pub failed: u64,
+    /// The test that runs. Untrusted.
+    pub running: Option<&'a str>,
+    /// The test that has just failed, if that is what is new. Untrusted.
+    pub failure: Option<(&'a str, TestOutcome)>,
 }
 
 /// How the guest that ran the suite ended.

@@ -1,6 +1,7 @@
 //! Test suites: the repository's own tests, run in a guest, one result per test.
 
 mod environment;
+mod live;
 mod lock;
 mod pytest;
 mod records;

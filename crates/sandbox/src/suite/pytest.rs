@@ -4,19 +4,24 @@
 //! lost and another guest goes on with the rest, within what is left of the budget: one
 //! broken test costs itself, not the suite.
 
+use std::sync::mpsc;
+use std::thread;
+
 use probity_core::Repo;
 use probity_core::budget::{Limit, LimitHit};
-use probity_core::quantity::{Fuel, WallTime};
+use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use probity_core::spec::{Check, SuiteCheck};
-use probity_core::verify::{Assurance, Cause, CheckReport, SuiteEnd, judge_suite};
+use probity_core::verify::{Assurance, Cause, CheckReport, Observer, SuiteEnd, judge_suite};
 use serde::Serialize;
 
 use super::environment::Environment;
+use super::live::Live;
 use super::records::Records;
 use crate::fs::{Access, Device, Devices, Mounts};
-use crate::guest::{Conditions, Ending, Run};
+use crate::guest::{Conditions, Ending, Invocation, Run, RunError};
 use crate::output::Output;
 use crate::pack::{captured, reproducible};
+use crate::results::Listener;
 use crate::sandbox::Sandbox;
 use crate::text::clean;
 
@@ -35,6 +40,24 @@ struct Config<'a> {
     args: &'a [String],
     seed: u64,
     skip: &'a [String],
+    results_size: u64,
+}
+
+/// What the guests of a suite used of its budget.
+#[derive(Debug, Clone, Copy, Default)]
+struct Used {
+    fuel: Fuel,
+    wall_time: WallTime,
+    results: ByteSize,
+}
+
+impl Used {
+    fn add(&mut self, run: &Run) {
+        let results = u64::try_from(run.results.len()).unwrap_or(u64::MAX);
+        self.fuel = self.fuel.saturating_add(run.fuel);
+        self.wall_time = WallTime(self.wall_time.0.saturating_add(run.wall_time.0));
+        self.results = ByteSize(self.results.0.saturating_add(results));
+    }
 }
 
 /// A suite and what it runs on.
@@ -58,36 +81,36 @@ pub struct PytestRun<'a> {
 struct Session {
     records: Records,
     end: SuiteEnd,
-    fuel: Fuel,
-    wall_time: WallTime,
+    used: Used,
     limits: Vec<LimitHit>,
     stdout: Output,
     stderr: Output,
 }
 
 impl PytestRun<'_> {
-    /// Runs the suite and reports.
+    /// Runs the suite and reports. Meanwhile `observe` is told how far it is.
     #[must_use]
-    pub fn report(&self) -> CheckReport {
-        match self.session() {
+    pub fn report(&self, observe: Observer<'_>) -> CheckReport {
+        match self.session(observe) {
             Ok(session) => self.judge(session),
             Err(report) => *report,
         }
     }
 
     /// Runs guests until the suite is done or cannot go on. The error is the report.
-    fn session(&self) -> Result<Session, Box<CheckReport>> {
+    fn session(&self, observe: Observer<'_>) -> Result<Session, Box<CheckReport>> {
         let mut records = Records::default();
-        let (mut fuel, mut wall_time) = (Fuel(0), WallTime(0));
+        let mut live = Live::new(&self.wanted.expectation, observe);
+        let mut used = Used::default();
         let mut limits: Vec<LimitHit> = Vec::new();
         for guest in 1..=MAX_GUESTS {
-            let run = self.guest(&records.begun(), fuel, wall_time)?;
-            fuel = fuel.saturating_add(run.fuel);
-            wall_time = WallTime(wall_time.0.saturating_add(run.wall_time.0));
+            live.guest_begins();
+            let run = self.guest(&records.begun(), used, &mut live)?;
+            used.add(&run);
             limits.extend(run.limits.iter().copied().map(reproducible));
             let end = self.end_of(&run.ending)?;
             let complete = matches!(end, SuiteEnd::Exit(_));
-            let open = match records.add(&run.results, complete) {
+            let open = match records.add(&run.results, &run.marks, complete) {
                 Ok(open) => open,
                 Err(message) => return Err(Box::new(self.stopped(Cause::Protocol { message }))),
             };
@@ -119,6 +142,7 @@ impl PytestRun<'_> {
                     limits.push(*hit);
                 }
                 records.note_lost(&id, &end.cause().to_string());
+                live.lost(&id);
                 continue;
             }
             limits.sort_by_key(|hit| (hit.limit, std::cmp::Reverse(hit.used)));
@@ -126,8 +150,7 @@ impl PytestRun<'_> {
             return Ok(Session {
                 records,
                 end,
-                fuel,
-                wall_time,
+                used,
                 limits,
                 stdout: run.stdout,
                 stderr: run.stderr,
@@ -138,22 +161,53 @@ impl PytestRun<'_> {
     }
 
     /// Runs one guest on what is left of the budget.
-    fn guest(&self, skip: &[String], used: Fuel, spent: WallTime) -> Result<Run, Box<CheckReport>> {
+    fn guest(
+        &self,
+        skip: &[String],
+        used: Used,
+        live: &mut Live<'_>,
+    ) -> Result<Run, Box<CheckReport>> {
         let host_failed =
             |message: String| Box::new(CheckReport::host_failed(self.check, message, None));
         let mut budget = self.check.budget;
-        budget.fuel = budget.fuel.saturating_sub(used);
-        budget.wall_time = WallTime(budget.wall_time.0.saturating_sub(spent.0));
-        let mounts = self.mounts(skip).map_err(host_failed)?;
+        budget.fuel = budget.fuel.saturating_sub(used.fuel);
+        budget.wall_time = WallTime(budget.wall_time.0.saturating_sub(used.wall_time.0));
+        budget.results = ByteSize(budget.results.0.saturating_sub(used.results.0));
+        let mounts = self.mounts(skip, budget.results).map_err(host_failed)?;
         let mut invocation = self.environment.session(CONFIG, mounts, budget);
         invocation.depend_on(self.conditions);
         invocation.sliced = true;
-        self.sandbox
-            .run(invocation, &self.environment.runtime().module)
+        self.run_followed(invocation, live)
             .map_err(|error| host_failed(error.to_string()))
     }
 
-    fn mounts(&self, skip: &[String]) -> Result<Mounts, String> {
+    /// Runs a guest in a thread and tells `live` here, meanwhile, what it reports.
+    fn run_followed(
+        &self,
+        mut invocation: Invocation,
+        live: &mut Live<'_>,
+    ) -> Result<Run, RunError> {
+        let (send, pieces) = mpsc::channel::<Vec<u8>>();
+        invocation.listener = Some(Listener::new(move |piece| {
+            let _ = send.send(piece.to_vec());
+        }));
+        thread::scope(|scope| {
+            let guest = thread::Builder::new()
+                .name("probity-suite".to_owned())
+                .spawn_scoped(scope, || {
+                    self.sandbox
+                        .run(invocation, &self.environment.runtime().module)
+                })
+                .map_err(RunError::Thread)?;
+            // Ends when the guest's end of the channel is gone.
+            for piece in pieces {
+                live.hear(&piece);
+            }
+            guest.join().unwrap_or(Err(RunError::Panicked))
+        })
+    }
+
+    fn mounts(&self, skip: &[String], results: ByteSize) -> Result<Mounts, String> {
         let config = Config {
             root: "/repo",
             results: RESULTS,
@@ -162,6 +216,7 @@ impl PytestRun<'_> {
             args: &self.wanted.args,
             seed: self.conditions.seed,
             skip,
+            results_size: results.0,
         };
         let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
         let mut mounts = Mounts::new(Devices::Usual);
@@ -221,11 +276,11 @@ impl PytestRun<'_> {
             (report.cause.is_some() && output.total > 0).then(|| captured(output))
         };
         CheckReport {
-            fuel: session.fuel,
+            fuel: session.used.fuel,
             limits: session.limits,
             stdout: evidence(&session.stdout),
             stderr: evidence(&session.stderr),
-            wall_time: session.wall_time,
+            wall_time: session.used.wall_time,
             ..report
         }
     }

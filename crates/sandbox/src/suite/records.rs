@@ -8,7 +8,12 @@ use std::collections::BTreeSet;
 use probity_core::verify::{CollectError, SuiteRecord, TestOutcome};
 use serde::Deserialize;
 
+use crate::results::Mark;
 use crate::text::clean;
+
+/// Most tests that are followed at a time, each begun during the one before it. There is one,
+/// but for ids that several tests share.
+const MAX_OPEN: usize = 64;
 
 /// The records, and what they say about the session as a whole.
 #[derive(Debug, Default)]
@@ -53,6 +58,8 @@ enum Line {
         stdout: Option<String>,
         #[serde(default)]
         stderr: Option<String>,
+        #[serde(default)]
+        standins: Vec<String>,
     },
     InternalError {
         message: String,
@@ -67,16 +74,23 @@ enum Line {
 }
 
 impl Records {
-    /// Adds what one guest wrote. Returns the test that started and never ended, if any.
+    /// Adds what one guest wrote, and by its marks what each test took. Returns the test that
+    /// started and never ended, if any.
     ///
     /// # Errors
     /// Names the first line that is not a record. A cut last line is one, unless `complete`
     /// is false because a limit or a trap ended the guest.
-    pub(super) fn add(&mut self, bytes: &[u8], complete: bool) -> Result<Option<String>, String> {
-        let mut open = None;
+    pub(super) fn add(
+        &mut self,
+        bytes: &[u8],
+        marks: &[Mark],
+        complete: bool,
+    ) -> Result<Option<String>, String> {
+        let mut course = Course::new(marks);
         let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
         while let Some((index, line)) = lines.next() {
             let last = lines.peek().is_none();
+            course.pass(line.len().saturating_add(1));
             if line.is_empty() || (last && !complete) {
                 continue;
             }
@@ -88,13 +102,21 @@ impl Records {
                 )
             })?;
             match &record {
-                Line::Start { id } => open = Some(id.clone()),
-                Line::Result { id, .. } if open.as_ref() == Some(id) => open = None,
-                _ => {}
+                Line::Start { id } => self.records.extend(course.started(id)),
+                Line::Result { id, .. } => self.records.extend(course.ended(id)),
+                Line::Session { .. }
+                | Line::CollectError { .. }
+                | Line::CollectSkip {}
+                | Line::Collected {}
+                | Line::InternalError { .. }
+                | Line::Interrupted { .. }
+                | Line::RunnerError { .. }
+                | Line::Finish {} => {}
             }
             self.take(record);
         }
-        Ok(open)
+        self.records.extend(course.finished());
+        Ok(course.open.pop())
     }
 
     fn take(&mut self, record: Line) {
@@ -125,12 +147,15 @@ impl Records {
                 reason,
                 stdout,
                 stderr,
+                standins,
             } => self.records.push(SuiteRecord::Result {
                 id,
                 outcome,
-                message: message.or(reason),
+                message,
+                reason,
                 stdout,
                 stderr,
+                standins,
             }),
             Line::InternalError { message }
             | Line::Interrupted { message }
@@ -148,7 +173,9 @@ impl Records {
             .iter()
             .filter_map(|record| match record {
                 SuiteRecord::Start { id } | SuiteRecord::Result { id, .. } => Some(id),
-                SuiteRecord::CollectError(_) | SuiteRecord::Finish => None,
+                SuiteRecord::CollectError(_) | SuiteRecord::Spent { .. } | SuiteRecord::Finish => {
+                    None
+                }
             })
             .collect();
         ids.into_iter().cloned().collect()
@@ -160,20 +187,191 @@ impl Records {
             id: id.to_owned(),
             outcome: TestOutcome::Incomplete,
             message: Some(why.to_owned()),
+            reason: None,
             stdout: None,
             stderr: None,
+            standins: Vec::new(),
         });
+    }
+}
+
+/// A walk along the results of one guest with an eye on its marks. What lies between two
+/// records belongs to the test that was begun last and has not ended, so that no work is
+/// counted twice; what lies before, between and after tests belongs to none.
+struct Course<'a> {
+    marks: std::iter::Peekable<std::slice::Iter<'a, Mark>>,
+    /// Bytes behind us.
+    at: u64,
+    /// Up to where work was dealt out.
+    dealt: Mark,
+    /// Tests that were begun and have not ended, the latest last.
+    open: Vec<String>,
+}
+
+impl<'a> Course<'a> {
+    fn new(marks: &'a [Mark]) -> Self {
+        Self {
+            marks: marks.iter().peekable(),
+            at: 0,
+            dealt: Mark::default(),
+            open: Vec::new(),
+        }
+    }
+
+    fn pass(&mut self, bytes: usize) {
+        self.at = self
+            .at
+            .saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+    }
+
+    fn started(&mut self, id: &str) -> Option<SuiteRecord> {
+        let at = self.at;
+        let spent = self.deal(|mark| mark.end >= at);
+        if self.open.len() >= MAX_OPEN {
+            self.open.remove(0);
+        }
+        self.open.push(id.to_owned());
+        spent
+    }
+
+    fn ended(&mut self, id: &str) -> Option<SuiteRecord> {
+        let at = self.at;
+        let spent = self.deal(|mark| mark.end >= at);
+        if let Some(place) = self.open.iter().rposition(|open| open == id) {
+            self.open.remove(place);
+        }
+        spent
+    }
+
+    /// The guest's end has the last mark.
+    fn finished(&mut self) -> Option<SuiteRecord> {
+        self.deal(|_| false)
+    }
+
+    /// Goes on to the mark that is `wanted`, or to the last, and gives the way there to the
+    /// test that runs.
+    fn deal(&mut self, wanted: impl Fn(&Mark) -> bool) -> Option<SuiteRecord> {
+        let mut to = self.dealt;
+        while let Some(mark) = self.marks.peek() {
+            to = **mark;
+            if wanted(mark) {
+                break;
+            }
+            self.marks.next();
+        }
+        let from = std::mem::replace(&mut self.dealt, to);
+        let id = self.open.last()?.clone();
+        Some(SuiteRecord::Spent {
+            id,
+            fuel: to.fuel.saturating_sub(from.fuel),
+            duration_ns: to.time_ns.saturating_sub(from.time_ns),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use probity_core::quantity::Fuel;
+
     use super::*;
 
     fn read(bytes: &[u8], complete: bool) -> Result<(Records, Option<String>), String> {
         let mut records = Records::default();
-        let open = records.add(bytes, complete)?;
+        let open = records.add(bytes, &[], complete)?;
         Ok((records, open))
+    }
+
+    /// What the records say that each test took, in order.
+    fn spent(records: &Records) -> Vec<(&str, u64, u64)> {
+        let spent = |record| match record {
+            &SuiteRecord::Spent {
+                ref id,
+                fuel,
+                duration_ns,
+            } => Some((id.as_str(), fuel.0, duration_ns)),
+            _ => None,
+        };
+        records.records.iter().filter_map(spent).collect()
+    }
+
+    /// Records, one a write, at the given fuel; the last number is the guest's end.
+    fn course(lines: &[(&str, u64)], end: u64) -> (Vec<u8>, Vec<Mark>) {
+        let (mut bytes, mut marks) = (Vec::new(), Vec::new());
+        let mark = |bytes: &Vec<u8>, fuel: u64| Mark {
+            end: u64::try_from(bytes.len()).unwrap(),
+            fuel: Fuel(fuel),
+            time_ns: fuel * 2,
+        };
+        for (line, fuel) in lines {
+            let (kind, id) = line.split_at(1);
+            let line = match kind {
+                "+" => format!(r#"{{"event":"start","id":"{id}"}}"#),
+                "-" => format!(r#"{{"event":"result","id":"{id}","outcome":"passed"}}"#),
+                _ => r#"{"event":"finish"}"#.to_owned(),
+            };
+            // A write may come in two halves; only the one that completes a record counts.
+            let (first, second) = line.split_at(5);
+            bytes.extend_from_slice(first.as_bytes());
+            marks.push(mark(&bytes, fuel - 1));
+            bytes.extend_from_slice(second.as_bytes());
+            bytes.push(b'\n');
+            marks.push(mark(&bytes, *fuel));
+        }
+        marks.push(mark(&bytes, end));
+        (bytes, marks)
+    }
+
+    #[test]
+    fn what_a_test_took_lies_between_its_marks() {
+        let (bytes, marks) = course(
+            &[
+                ("+a", 100),
+                ("-a", 150),
+                ("+b", 160),
+                ("-b", 200),
+                (".", 250),
+            ],
+            300,
+        );
+        let mut records = Records::default();
+        records.add(&bytes, &marks, true).unwrap();
+        assert_eq!(spent(&records), [("a", 50, 100), ("b", 40, 80)]);
+    }
+
+    #[test]
+    fn a_test_that_ended_its_guest_took_all_to_the_end_and_the_next_guest_starts_anew() {
+        let mut records = Records::default();
+        let (bytes, marks) = course(&[("+a", 100), ("-a", 150), ("+b", 160)], 1000);
+        assert_eq!(
+            records.add(&bytes, &marks, false).unwrap().as_deref(),
+            Some("b")
+        );
+        records.note_lost("b", "it never ended");
+        let (bytes, marks) = course(&[("+c", 90), ("-c", 95), (".", 99)], 100);
+        records.add(&bytes, &marks, true).unwrap();
+        assert_eq!(
+            spent(&records),
+            [("a", 50, 100), ("b", 840, 1680), ("c", 5, 10)]
+        );
+    }
+
+    #[test]
+    fn work_is_never_counted_twice() {
+        // Two tests share the id `a`; the first result of it comes after the second test.
+        let (bytes, marks) = course(&[("+a", 10), ("+b", 30), ("-b", 60), ("-a", 100)], 120);
+        let mut records = Records::default();
+        assert_eq!(records.add(&bytes, &marks, false).unwrap(), None);
+        assert_eq!(
+            spent(&records),
+            [("a", 20, 40), ("b", 30, 60), ("a", 40, 80)]
+        );
+    }
+
+    #[test]
+    fn results_without_marks_are_records_all_the_same() {
+        let (bytes, _) = course(&[("+a", 10), ("-a", 30)], 40);
+        let (records, _) = read(&bytes, true).unwrap();
+        assert_eq!(spent(&records), [("a", 0, 0)]);
     }
 
     #[test]
@@ -186,7 +384,7 @@ mod tests {
 "#;
         let (records, open) = read(bytes, true).unwrap();
         assert_eq!(records.runner.as_deref(), Some("pytest 9.2.0"));
-        assert_eq!(records.records.len(), 3);
+        assert_eq!(records.records.len(), 4);
         assert_eq!(records.begun(), ["a"]);
         assert!(records.broken.is_none() && open.is_none());
     }
@@ -201,7 +399,7 @@ mod tests {
     fn a_line_cut_by_a_limit_is_passed_over_and_its_test_is_open() {
         let bytes = b"{\"event\":\"start\",\"id\":\"a\"}\n{\"event\":\"res";
         let (records, open) = read(bytes, false).unwrap();
-        assert_eq!(records.records.len(), 1);
+        assert_eq!(records.begun(), ["a"]);
         assert_eq!(open.as_deref(), Some("a"));
         assert!(read(bytes, true).is_err());
     }

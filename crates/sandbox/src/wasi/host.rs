@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use probity_core::budget::{Budget, Limit, LimitHit};
+use probity_core::quantity::Fuel;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
@@ -15,6 +16,7 @@ use crate::engine::Kind;
 use crate::fs::{Errno, Filesystem, Follow, NodeId};
 use crate::limits::EngineLimits;
 use crate::output::OutputSink;
+use crate::results::{Feed, Listener, Mark, Marks};
 
 /// Why a host call ends the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +60,10 @@ pub(crate) struct Host {
     pub(crate) stdout: OutputSink,
     pub(crate) stderr: OutputSink,
     pub(crate) results: Vec<u8>,
+    /// How far the guest was at each write to the results.
+    marks: Marks,
+    /// Passes the results on while the guest runs.
+    feed: Option<Feed>,
     pub(crate) limits: EngineLimits,
     pub(super) stop: Option<Stop>,
     pub(super) memory: Option<wasmtime::Memory>,
@@ -87,6 +93,8 @@ pub(crate) struct HostSetup {
     pub(crate) passed: u64,
     /// Fuel that may be burned between two writes to the results channel.
     pub(crate) slice: Option<u64>,
+    /// Hears what is written to the results channel.
+    pub(crate) listener: Option<Listener>,
 }
 
 impl Host {
@@ -129,6 +137,8 @@ impl Host {
             stdout: OutputSink::new(budget.output.0),
             stderr: OutputSink::new(budget.output.0),
             results: Vec::new(),
+            marks: Marks::default(),
+            feed: setup.listener.map(Feed::new),
             limits: EngineLimits::new(budget, setup.kind),
             stop: None,
             memory: None,
@@ -172,6 +182,40 @@ impl Host {
     /// nanoseconds.
     pub(crate) const fn passed(&self) -> u64 {
         self.clock.monotonic()
+    }
+
+    /// Takes bytes for the results, with a mark of how far the guest is.
+    pub(super) fn report(&mut self, bytes: &[u8]) {
+        self.results.extend_from_slice(bytes);
+        self.marks.note(self.mark());
+        if let Some(feed) = &mut self.feed {
+            feed.take(bytes);
+        }
+    }
+
+    /// Passes on results that nobody has heard yet, unless some were just before.
+    pub(crate) fn tell_if_due(&mut self) {
+        if let Some(feed) = &mut self.feed {
+            feed.flush_if_due();
+        }
+    }
+
+    /// The marks, with one for the end of the guest, which burned `fuel` in all.
+    pub(crate) fn finish_results(&mut self, fuel: Fuel) -> Vec<Mark> {
+        if let Some(feed) = &mut self.feed {
+            feed.flush();
+        }
+        self.clock.set_burned(fuel.0);
+        self.marks.note(self.mark());
+        std::mem::take(&mut self.marks).finish()
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            end: u64::try_from(self.results.len()).unwrap_or(u64::MAX),
+            fuel: Fuel(self.clock.worked()),
+            time_ns: self.clock.monotonic(),
+        }
     }
 
     pub(super) fn fill_random(&mut self, into: &mut [u8]) {

@@ -187,7 +187,7 @@ impl Host {
             }));
             return;
         }
-        self.results.extend_from_slice(bytes);
+        self.report(bytes);
         self.meter.renew();
     }
 

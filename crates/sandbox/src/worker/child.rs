@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{ChildStderr, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use probity_core::budget::Budget;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Resource, Rlimit};
 
@@ -17,6 +18,7 @@ use super::lockdown::probe::{Outcome, Outside, Probe};
 use super::message::{Answer, Hello, MAX_HELLO, Order, PROTOCOL};
 use super::serve::{ARGUMENT, Duty};
 use crate::cancel::Cancel;
+use crate::results::{Listener, PAUSE, PIECE};
 use crate::text::clean;
 
 /// How long a worker may take to begin. The machine may be busy.
@@ -165,6 +167,50 @@ fn signal_name(signal: i32) -> String {
     format!("{name} ({meaning})")
 }
 
+/// Who hears what a guest reports while it runs, and how much of that there may be: a worker
+/// that a guest has taken over must not keep its parent busy or fill its memory.
+pub(super) struct Hearing<'a> {
+    listener: Option<&'a Listener>,
+    bytes: u64,
+    pieces: u64,
+}
+
+impl<'a> Hearing<'a> {
+    /// For work that reports nothing on the way.
+    pub(super) const NOBODY: Self = Self {
+        listener: None,
+        bytes: 0,
+        pieces: 0,
+    };
+
+    /// For a guest with this budget: all of its results once, in as many pieces as they take
+    /// by size and by time.
+    pub(super) fn new(listener: Option<&'a Listener>, budget: &Budget) -> Self {
+        let piece = u64::try_from(PIECE).unwrap_or(u64::MAX);
+        let pause = u64::try_from(PAUSE.as_nanos()).unwrap_or(u64::MAX);
+        let by_size = budget.results.0.checked_div(piece).unwrap_or(0);
+        let by_time = budget.wall_time.0.checked_div(pause).unwrap_or(0);
+        Self {
+            listener,
+            bytes: budget.results.0,
+            // Some more for the end, and for clocks that differ.
+            pieces: by_size.saturating_add(by_time).saturating_add(100),
+        }
+    }
+
+    fn take(&mut self, piece: &[u8]) -> Result<(), FrameError> {
+        let size = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+        let left = (self.bytes.checked_sub(size), self.pieces.checked_sub(1));
+        let (Some(listener), (Some(bytes), Some(pieces))) = (self.listener, left) else {
+            let what = "it reports more on the way than its guest may".to_owned();
+            return Err(FrameError::Protocol(what));
+        };
+        (self.bytes, self.pieces) = (bytes, pieces);
+        listener.hear(piece);
+        Ok(())
+    }
+}
+
 /// A running worker. Dropping it ends the process.
 #[derive(Debug)]
 pub(super) struct Worker {
@@ -247,18 +293,27 @@ impl Worker {
         }
     }
 
-    /// Gives an order with files and waits for the answer, of at most `cap` bytes.
+    /// Gives an order with files and waits for the answer, of at most `cap` bytes. What comes
+    /// before the answer goes to `hearing`, and makes nobody wait longer.
     pub(super) fn ask(
         &mut self,
         order: &Order,
         files: &[BorrowedFd<'_>],
         cap: u64,
         patience: Patience<'_>,
+        mut hearing: Hearing<'_>,
     ) -> Result<Answer, Death> {
-        let answer = self
-            .channel
-            .send(order, files, patience)
-            .and_then(|()| self.channel.receive::<Answer>(cap, patience));
+        let answer = self.channel.send(order, files, patience).and_then(|()| {
+            loop {
+                match self.channel.receive::<Answer>(cap, patience)? {
+                    (Answer::Progress(piece), files) if files.is_empty() => {
+                        hearing.take(&piece)?;
+                        patience.check()?;
+                    }
+                    answer => return Ok(answer),
+                }
+            }
+        });
         match answer {
             Ok((answer, files)) if files.is_empty() => {
                 self.done = self.done.saturating_add(1);

@@ -67,6 +67,17 @@ impl Patience<'_> {
         deadline: None,
         cancel: None,
     };
+
+    /// Fails once it is at an end: whoever never has to wait would not notice.
+    pub(super) fn check(self) -> Result<(), FrameError> {
+        if self.cancel.is_some_and(Cancel::is_cancelled) {
+            return Err(FrameError::Cancelled);
+        }
+        match self.deadline {
+            Some(deadline) if deadline <= Instant::now() => Err(FrameError::Late),
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// One end of the socket.

@@ -10,7 +10,7 @@ use crate::guest::{Entry, Run};
 use crate::snapshot::Rest;
 
 /// Changes whenever the messages do: parent and worker are the same program.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 /// Largest message to a worker, in bytes.
 pub(super) const MAX_ORDER: u64 = 1 << 30;
 /// Largest first message of a worker, in bytes.
@@ -53,6 +53,8 @@ pub(super) struct Job {
     pub(super) start_time: u64,
     pub(super) sliced: bool,
     pub(super) budget: Budget,
+    /// Whether somebody wants to hear of its results while it runs.
+    pub(super) listened: bool,
 }
 
 /// The state that a guest begins in. Its memory is a file that was given.
@@ -95,6 +97,8 @@ pub(super) enum Place {
 /// What a worker answers. The error of a run is the host's, in words.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
+    /// Before the answer itself, if it was asked for: a piece of the guest's results.
+    Progress(#[serde(with = "serde_bytes")] Vec<u8>),
     Ran(Result<Box<Run>, String>),
     Compiled(Result<(), CompileFault>),
 }

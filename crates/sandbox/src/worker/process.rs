@@ -12,7 +12,7 @@ use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::repo::Directory;
 use tracing::{debug, warn};
 
-use super::child::{MAX_DATA, Worker, WorkerCommand};
+use super::child::{Hearing, MAX_DATA, Worker, WorkerCommand};
 use super::frame::{MAX_FILES, Patience};
 use super::images::{Image, Images, memory, seal, sealed_memory};
 use super::lockdown::{self, Role};
@@ -24,6 +24,7 @@ use crate::engine::{EngineError, Kind, Module, ModuleError};
 use crate::fs::{Content, LowerDirectory, Mapping, Source};
 use crate::guest::{Invocation, Run, RunError};
 use crate::isolation::{Compiled, CompiledCode, Isolation};
+use crate::results::MAX_MARKS;
 use crate::text::clean;
 
 /// Memory of a worker beyond what its guest's budget grants: the engine, compiled code,
@@ -37,6 +38,8 @@ const MAX_COMPILER_ANSWER: u64 = 1 << 16;
 const INODE: u64 = 512;
 /// Bytes of memory for each element of a table.
 const ELEMENT: u64 = 16;
+/// Bytes of a mark, in memory or on its way at most.
+const MARK: u64 = 32;
 /// Most bytes of compiled code.
 const MAX_CODE: u64 = 4 << 30;
 
@@ -341,6 +344,7 @@ impl Isolation for Process {
             &[module.as_fd(), code.as_fd()],
             MAX_COMPILER_ANSWER,
             patience,
+            Hearing::NOBODY,
         );
         debug!(seconds = started.elapsed().as_secs_f64(), "compiled");
         match answer {
@@ -354,7 +358,7 @@ impl Isolation for Process {
             Ok(Answer::Compiled(Err(CompileFault::Host(message)))) => {
                 Err(EngineError::Compiler(clean(&message)))
             }
-            Ok(Answer::Ran(_)) => Err(EngineError::Compiler(
+            Ok(Answer::Ran(_) | Answer::Progress(_)) => Err(EngineError::Compiler(
                 "the worker process answered another question".to_owned(),
             )),
             Err(death) if death.signal() == Some(libc::SIGXCPU) => Ok(Err(too_long)),
@@ -373,6 +377,7 @@ impl Isolation for Process {
         let cancel = invocation.cancel.clone();
         let budget = invocation.budget;
         let keep = invocation.keep;
+        let listener = invocation.listener.clone();
         let (mut job, things) = self.job(invocation, module)?;
         // Whatever can fail without the worker's doing fails before there is one.
         if things.len() > MAX_FILES {
@@ -418,6 +423,7 @@ impl Isolation for Process {
             &files,
             answer_of(&budget, keep),
             patience,
+            Hearing::new(listener.as_ref(), &budget),
         ) {
             Ok(Answer::Ran(Ok(run))) => match run.within(&budget) {
                 Some(run) => {
@@ -434,7 +440,7 @@ impl Isolation for Process {
                 shared.retire(worker);
                 Err(RunError::Engine(clean(&message)))
             }
-            Ok(Answer::Compiled(_)) => {
+            Ok(Answer::Compiled(_) | Answer::Progress(_)) => {
                 shared.retire(worker);
                 Err(RunError::Worker("answered another question".to_owned()))
             }
@@ -526,9 +532,18 @@ impl Process {
             start_time: invocation.start_time,
             sliced: invocation.sliced,
             budget: invocation.budget,
+            listened: invocation.listener.is_some(),
         };
         Ok((job, things))
     }
+}
+
+/// Most bytes of marks on the results of a guest with this budget.
+fn marks_of(budget: &Budget) -> u64 {
+    let marks = u64::try_from(MAX_MARKS).unwrap_or(u64::MAX);
+    // Each write has a byte at least, and the end of the guest has a mark, too.
+    let marks = budget.results.0.saturating_add(1).min(marks);
+    marks.saturating_mul(MARK)
 }
 
 /// The memory that a worker may have while it runs a guest with this budget.
@@ -546,6 +561,7 @@ fn memory_of(budget: &Budget, keep: bool) -> u64 {
         // A file that grows is copied, and results are copied into the answer.
         budget.file_bytes.0.saturating_mul(2),
         budget.results.0.saturating_mul(4),
+        marks_of(budget).saturating_mul(4),
         budget.output.0.saturating_mul(8),
         budget.inodes.saturating_mul(INODE),
     ]
@@ -557,6 +573,7 @@ fn memory_of(budget: &Budget, keep: bool) -> u64 {
 fn answer_of(budget: &Budget, keep: bool) -> u64 {
     OWN_ANSWER
         .saturating_add(budget.results.0)
+        .saturating_add(marks_of(budget))
         .saturating_add(budget.output.0.saturating_mul(2))
         .saturating_add(if keep { budget.memory.0 } else { 0 })
 }

@@ -18,6 +18,7 @@ use crate::engine::{Code, Compiler, Engine, Kind, is_of_kernel};
 use crate::fs::{Content, ImageFolder, LowerDirectory, Mapped, Mapping, Mounts, Source};
 use crate::guest::{Invocation, Run};
 use crate::isolation::THREAD_STACK;
+use crate::results::Listener;
 use crate::snapshot::Snapshot;
 use crate::text::clean;
 
@@ -115,7 +116,7 @@ fn serve(settings: &lockdown::Settings) -> ExitCode {
 }
 
 fn work(settings: &lockdown::Settings, lockdown: lockdown::Report) -> Result<(), String> {
-    let channel = Channel::new(stdin()?);
+    let channel = Arc::new(Channel::new(stdin()?));
     // Before the first order, so that the first guest does not wait for it.
     let mut desk = match settings.role {
         Role::Guest => Engine::new().map(|engine| Desk::Guests {
@@ -141,7 +142,7 @@ fn work(settings: &lockdown::Settings, lockdown: lockdown::Report) -> Result<(),
         };
         let answer = match (order, &mut desk) {
             (Order::Run(job), Desk::Guests { engine, kept }) => {
-                Answer::Ran(run(engine, *job, files, kept).map(Box::new))
+                Answer::Ran(run(engine, *job, files, kept, &channel).map(Box::new))
             }
             (Order::Compile(kind), Desk::Modules(compiler)) => {
                 Answer::Compiled(compile(compiler, kind, files))
@@ -186,6 +187,7 @@ fn run(
     job: Job,
     files: Vec<OwnedFd>,
     kept: &mut HashMap<u64, Kept>,
+    channel: &Arc<Channel>,
 ) -> Result<Run, String> {
     for id in &job.forget {
         kept.remove(id);
@@ -249,10 +251,20 @@ fn run(
         sliced: job.sliced,
         budget: job.budget,
         cancel: Cancel::default(),
+        listener: job.listened.then(|| listener(channel)),
     };
     invocation
         .run_here(engine, code)
         .map_err(|error| error.to_string())
+}
+
+/// Sends the parent what the guest reports. If the parent is gone, the kernel ends us.
+fn listener(channel: &Arc<Channel>) -> Listener {
+    let channel = Arc::clone(channel);
+    Listener::new(move |piece| {
+        let piece = Answer::Progress(piece.to_vec());
+        let _ = channel.send(&piece, &[], Patience::ENDLESS);
+    })
 }
 
 fn compile(compiler: &Compiler, kind: Kind, files: Vec<OwnedFd>) -> Result<(), CompileFault> {

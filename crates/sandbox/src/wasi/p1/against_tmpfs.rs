@@ -55,6 +55,7 @@ impl Guest {
             start_time: 7,
             passed: 0,
             slice: None,
+            listener: None,
         };
         Self {
             host: Host::new(setup, &Budget::check()).unwrap(),

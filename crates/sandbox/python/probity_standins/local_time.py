@@ -57,7 +57,9 @@ def zone_of(value: str | None) -> datetime.tzinfo | None:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         pass
-    if not re.search(r"\d", name):  # not a rule: UTC under that name
+    if not re.search(r"\d", name):  # not a rule: UTC under that name, unless it may be that of a zone
+        if not zoneinfo.available_timezones():
+            raise Unsupported("TZ=%r without time zones" % value)
         letters = re.match(r"[A-Za-z]{3,}|", name)[0]
         return datetime.timezone(datetime.timedelta(0), letters)
     rule = (

@@ -26,8 +26,10 @@ Usage: cargo xtask CHORE
 
   test [-- ARGS]     build, install what the tests need, run all tests
                      (cargo nextest if it is there, else cargo test)
-  tasks [ID …]       rebuild the release tasks of tests/tasks from PyPI and judge each
-                     three ways; without IDs all of them
+  tasks [--runtime NAME] [ID …]
+                     rebuild the release tasks of tests/tasks from PyPI and judge each
+                     three ways; without IDs all of them. On another runtime than the
+                     usual one no test is excluded, so what differs there is named
   bench [apply|calls|fuel]
                      apply: time probity apply beside git apply, as whole processes in
                      pairs; calls: time a guest's calls to the filesystem beside the same

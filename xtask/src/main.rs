@@ -29,16 +29,17 @@ Usage: cargo xtask CHORE
 
   test [-- ARGS]     build, install what the tests need, run all tests
                      (cargo nextest if it is there, else cargo test)
-  tasks [ID …]       rebuild the release tasks of tests/tasks from PyPI and judge each
-                     three ways; without IDs all of them
-  bench [apply|calls|fuel|suites]
+  tasks [--runtime NAME] [ID …]
+                     rebuild the release tasks of tests/tasks from PyPI and judge each
+                     three ways; without IDs all of them. On another runtime than the
+                     usual one no test is excluded, so what differs there is named
   parity [ID …] [--also PYTHON] [--recorded] [--update]
                      run the suites of the release tasks and of tests/parity/packages here
                      and in the sandbox and compare them test by test; --also shows what a
                      further Python makes of the tests that differ; --recorded compares
                      what the last runs showed; --update writes the table into
                      docs/python.md (without IDs only)
-  bench [apply|calls|fuel]
+  bench [apply|calls|fuel|suites]
                      apply: time probity apply beside git apply, as whole processes in
                      pairs; calls: time a guest's calls to the filesystem beside the same
                      in wasmtime's own WASI on tmpfs; fuel: time what metering costs;

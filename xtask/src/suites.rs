@@ -110,7 +110,7 @@ fn warm(repo: &Path, python: &Path) -> Result<()> {
         }
         let rates = sorted(rates.into_iter());
         let at_a_time = if kind.ends_with('2') { 2.0 } else { 1.0 };
-        rate_row(&format!("{kind}"), at_a_time, &rates);
+        rate_row(kind, at_a_time, &rates);
     }
     runner.end()?;
     let mut rates = Vec::new();

@@ -21,6 +21,11 @@ use serde_json::{Value, json};
 
 use crate::{probity, root, say};
 
+/// The runtime that the tasks' exclusions are for.
+const USUAL: &str = "python";
+/// How many ids a message names.
+const NAMED: usize = 40;
+
 /// What one verdict came to.
 struct Judged {
     status: String,
@@ -41,12 +46,22 @@ struct Task {
     lock: PathBuf,
 }
 
-/// Judges the tasks with these ids, or all.
-pub(crate) fn run(ids: &[String]) -> Result<bool> {
+/// Judges the tasks with the given ids, or all, on the usual runtime or the one that follows
+/// `--runtime`.
+pub(crate) fn run(args: &[String]) -> Result<bool> {
+    let (mut ids, mut runtime) = (Vec::new(), USUAL.to_owned());
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        if arg == "--runtime" {
+            runtime.clone_from(args.next().context("`--runtime` needs a name")?);
+        } else {
+            ids.push(arg.clone());
+        }
+    }
     let binary = probity::build()?;
-    let tasks = load(ids)?;
+    let tasks = load(&ids, &runtime)?;
     let mut add = Command::new(&binary);
-    add.args(["runtime", "add", "python"]);
+    add.args(["runtime", "add", &runtime]);
     let locks: BTreeSet<&PathBuf> = tasks.iter().map(|task| &task.lock).collect();
     for lock in locks {
         add.arg("--lock").arg(lock);
@@ -54,6 +69,7 @@ pub(crate) fn run(ids: &[String]) -> Result<bool> {
     crate::run(&mut add)?;
     let work = work_folder()?;
     let (mut held, mut unjudged, mut excluded, mut expected) = (0, 0, 0, 0);
+    let mut passed = Passed::default();
     for task in &tasks {
         if task.fail_to_pass.is_empty() {
             // Without a test that the fix is for, nothing tells the base from the patched tree.
@@ -66,7 +82,7 @@ pub(crate) fn run(ids: &[String]) -> Result<bool> {
         }
         excluded += task.excluded;
         expected += task.expected.len();
-        match judge(task, &binary, &work) {
+        match judge(task, &binary, &work, &runtime, &mut passed) {
             Ok(problems) if problems.is_empty() => held += 1,
             Ok(problems) => {
                 for problem in problems {
@@ -77,6 +93,10 @@ pub(crate) fn run(ids: &[String]) -> Result<bool> {
         }
     }
     let judged = tasks.len() - unjudged;
+    say(&format!(
+        "with the patch, FAIL_TO_PASS hold in {} of {judged} tasks, and {} of {expected} expected tests pass",
+        passed.tasks, passed.tests
+    ));
     say(&format!(
         "{held} of {judged} tasks hold ({expected} tests expected, {excluded} excluded); {unjudged} cannot be judged here"
     ));
@@ -104,9 +124,14 @@ fn strings(value: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-fn load(ids: &[String]) -> Result<Vec<Task>> {
+fn load(ids: &[String], runtime: &str) -> Result<Vec<Task>> {
     let folder = root().join("tests/tasks");
-    let exclusions = read_json(&folder.join("exclusions.json"))?;
+    // On another runtime other tests differ from native ones, and none is left out.
+    let exclusions = if runtime == USUAL {
+        read_json(&folder.join("exclusions.json"))?
+    } else {
+        Value::Null
+    };
     let locks = read_json(&folder.join("locks.json"))?;
     let known = locks.as_object().context("locks.json is not an object")?;
     for id in ids {
@@ -147,23 +172,42 @@ fn load(ids: &[String]) -> Result<Vec<Task>> {
     Ok(tasks)
 }
 
+/// What came out with the patches.
+#[derive(Default)]
+struct Passed {
+    /// Tasks in which every test passed that the fix is for.
+    tasks: usize,
+    /// Expected tests that passed.
+    tests: usize,
+}
+
 /// Judges one task three ways and returns what does not hold.
-fn judge(task: &Task, binary: &Path, work: &Path) -> Result<Vec<String>> {
+fn judge(
+    task: &Task,
+    binary: &Path,
+    work: &Path,
+    runtime: &str,
+    passed: &mut Passed,
+) -> Result<Vec<String>> {
     let folder = work.join(&task.id);
     rebuild(task, &folder, &work.join("sdists"))?;
-    write_spec(task, &folder)?;
+    write_spec(task, &folder, runtime)?;
     let gold = folder.join("gold.patch");
     let cut = folder.join("gold-and-deleted-test.patch");
     let deleted = delete_a_test_file(task, &folder, &gold, &cut)?;
     let mut problems = Vec::new();
 
     let with = verdict(binary, &folder, Some(&gold))?;
+    passed.tests += task.expected.len() - with.not_passed.len();
+    passed.tasks += usize::from(task.fail_to_pass.is_disjoint(&with.not_passed));
     if with.status != "passed" {
         problems.push(format!(
-            "with the patch it is `{}` ({}): {:?}",
+            "with the patch it is `{}` ({}), {} of FAIL_TO_PASS and {} of PASS_TO_PASS do not pass: {:?}",
             with.status,
             with.message,
-            with.not_passed.iter().take(5).collect::<Vec<_>>()
+            with.not_passed.intersection(&task.fail_to_pass).count(),
+            with.not_passed.difference(&task.fail_to_pass).count(),
+            with.not_passed.iter().take(NAMED).collect::<Vec<_>>()
         ));
     }
     let without = verdict(binary, &folder, None)?;
@@ -171,12 +215,12 @@ fn judge(task: &Task, binary: &Path, work: &Path) -> Result<Vec<String>> {
         let surplus: Vec<_> = without
             .not_passed
             .difference(&task.fail_to_pass)
-            .take(5)
+            .take(NAMED)
             .collect();
         let lacking: Vec<_> = task
             .fail_to_pass
             .difference(&without.not_passed)
-            .take(5)
+            .take(NAMED)
             .collect();
         problems.push(format!(
             "without the patch it is `{}` ({}), {} of {} named; surplus {surplus:?}, lacking {lacking:?}",
@@ -234,7 +278,7 @@ fn rebuild(task: &Task, folder: &Path, sdists: &Path) -> Result<()> {
     Ok(())
 }
 
-fn write_spec(task: &Task, folder: &Path) -> Result<()> {
+fn write_spec(task: &Task, folder: &Path, runtime: &str) -> Result<()> {
     let facts = &task.facts;
     let spec = json!({
         "version": 1,
@@ -244,6 +288,7 @@ fn write_spec(task: &Task, folder: &Path) -> Result<()> {
             "name": "tests",
             "kind": "suite",
             "runner": "pytest",
+            "runtime": runtime,
             "lock": "requirements.lock",
             "python-path": facts["python_path"],
             "args": facts["pytest_args"],

@@ -6,10 +6,12 @@ use anyhow::Result;
 
 use crate::{probity, root};
 
-/// Builds, installs the runtime that suite tests use, and runs the tests.
+/// Builds, installs the runtimes that suite tests use, and runs the tests.
 pub(crate) fn run(args: &[String]) -> Result<bool> {
     let binary = probity::build()?;
-    crate::run(Command::new(binary).args(["runtime", "add", "python"]))?;
+    for runtime in ["python", "python-3.12"] {
+        crate::run(Command::new(&binary).args(["runtime", "add", runtime]))?;
+    }
     let nextest = Command::new("cargo")
         .args(["nextest", "--version"])
         .stdout(Stdio::null())

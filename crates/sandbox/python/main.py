@@ -1,12 +1,14 @@
-"""Run one pytest session inside the sandbox, in an interpreter that starts now: `main.py CONFIG`.
+"""Run one session of a test runner inside the sandbox, in an interpreter that starts now: `main.py CONFIG`.
 
 CONFIG is a JSON file:
 
     root         absolute folder of the repository; the working folder and pytest's rootdir
+    runner       "pytest" or "unittest" (default "pytest")
     python_path  folders relative to root that come first in sys.path (default none)
     site         absolute folders with installed wheels, after python_path (default none)
-    args         pytest's arguments (default none)
-    results      file or device that gets one JSON record a line (see probity_pytest.py); it must exist
+    args         the runner's arguments (default none)
+    results      file or device that gets one JSON record a line (see probity_pytest.py and
+                 probity_unittest.py); it must exist
     results_size bytes that `results` takes (default 64 MiB)
     seed         integer for the global random generator (default 0)
     skip         ids of tests that are not run: those that an earlier session of the suite has begun
@@ -16,10 +18,10 @@ CONFIG is a JSON file:
     bundled      top-level names of the runtime's own third-party packages that may be imported
                  (default none, `["*"]` all)
 
-Unknown keys are an error. The exit code is pytest's; 3 if the session could not be set up.
+Unknown keys are an error. The exit code is the runner's; 3 if the session could not be set up.
 
-Invariants: the results device is open, and pytest and the plugin are imported, before any code of the
-repository is; the repository's modules win over installed wheels, these over the runtime; a module that was
+Invariants: the results device is open, and the runner and our part of it are imported, before any code of
+the repository is; the repository's modules win over installed wheels, these over the runtime; a module that was
 imported earlier (in a snapshot) from another place than the one that wins now is imported anew; packages
 that the runtime happens to bundle do not exist unless named, so that a missing dependency fails here as it
 fails elsewhere. The environment cannot steer pytest.

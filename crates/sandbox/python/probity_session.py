@@ -1,20 +1,22 @@
-"""One pytest session from its configuration to its exit code.
+"""One session of a test runner from its configuration to its exit code.
 
 It begins in an interpreter that starts now (main.py), or in the snapshot of one that probity_warm_up.py left.
 
 Invariants: nothing of the repository is imported before the session record is written; whatever goes wrong
 before that is a `runner-error` record. The results device is closed at the end. The interpreter ends
 without tearing down what nobody looks at any more.
-Absent: the records of tests (probity_pytest.py).
+Absent: the records of tests (probity_pytest.py, probity_unittest.py).
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import random
 import sys
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, NoReturn
 
 import probity_records
@@ -23,6 +25,7 @@ from probity_standins import imports
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SETUP_FAILED = 3
+RUNNERS = {"pytest": "probity_pytest", "unittest": "probity_unittest"}
 OPTIONS = (
     "-p",
     "no:cacheprovider",
@@ -52,6 +55,7 @@ class Config:
 
     root: str
     results: str
+    runner: str = "pytest"
     python_path: list[str] = field(default_factory=list)
     site: list[str] = field(default_factory=list)
     args: list[str] = field(default_factory=list)
@@ -145,17 +149,16 @@ class Session:
         try:
             try:
                 prepare(config)
-                sys.path.append(HERE)
-                import probity_pytest
-
-                sys.path.remove(HERE)
+                runner = import_runner(config.runner)
                 names = shadowed(config.project_folders + config.site)
             except BaseException as error:
                 self.records.write({"event": "runner-error", "message": self.records.describe(error)})
                 return SETUP_FAILED
-            args = [*OPTIONS, "--rootdir=" + config.root, *config.args]
+            args = list(config.args)
+            if config.runner == "pytest":
+                args[:0] = [*OPTIONS, "--rootdir=" + config.root]
             only = None if config.only is None else frozenset(config.only)
-            self.run = probity_pytest.Run(self.records, args, names, frozenset(config.skip), only)
+            self.run = runner.Run(self.records, args, names, frozenset(config.skip), only)
             code = self.run.collect() if config.pause else self.run.whole()
         except BaseException:
             self.records.close()
@@ -170,6 +173,17 @@ class Session:
             return int(self.run.proceed(ids))
         finally:
             self.records.close()
+
+
+def import_runner(name: str) -> ModuleType:
+    """The module that runs the tests and reports them."""
+    if name not in RUNNERS:
+        raise ValueError("there is no runner %r" % name)
+    sys.path.append(HERE)
+    try:
+        return importlib.import_module(RUNNERS[name])
+    finally:
+        sys.path.remove(HERE)
 
 
 def prepare(config: Config) -> None:

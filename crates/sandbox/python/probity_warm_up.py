@@ -1,8 +1,8 @@
 """Bring a fresh interpreter into the state that a snapshot is worth taking of.
 
-It imports this harness, pytest and what suites commonly use, and runs three small sessions, so that the
-code they need is loaded and specialized. The folders `site` hold the same wheels at the same places as later
-sessions.
+It imports this harness, the runners and what suites commonly use, and runs three small sessions of each, so
+that the code they need is loaded and specialized. The folders `site` hold the same wheels at the same places
+as later sessions; pytest is left out if it is not among them.
 
 Invariants: no file stays open; the modules, folders and settings of the small sessions are gone afterwards.
 Needs a writable /tmp. Absent: anything that depends on a repository; a session need not run in a snapshot
@@ -17,6 +17,7 @@ import linecache
 import os
 import shutil
 import sys
+from importlib.machinery import PathFinder
 
 import probity_ahead
 import probity_session
@@ -93,7 +94,8 @@ COMMON = (
     "zipfile",
     "zoneinfo",
 )
-SUITE = """
+SUITES = {
+    "pytest": """
 import unittest
 import pytest
 
@@ -143,7 +145,48 @@ class Case(unittest.TestCase):
         for part in range(2):
             with self.subTest(part=part):
                 self.assertEqual(self.value, 1)
-"""
+""",
+    "unittest": """
+import sys
+import unittest
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = []
+
+    def setUp(self):
+        self.value = 1
+        self.addCleanup(self.shared.clear)
+
+    def test_parts(self):
+        print("out")
+        for part in range(2):
+            with self.subTest(part=part):
+                self.assertEqual(self.value, 1)
+
+    def test_raises(self):
+        with self.assertRaisesRegex(ValueError, "no"):
+            raise ValueError("no")
+
+    def test_fails(self):
+        self.assertEqual([1, 2, {"three": 3}], [1, 2, {"three": 4}])
+
+    @unittest.expectedFailure
+    def test_expected_to_fail(self):
+        self.assertIn("text", ("other", "texts"))
+
+    @unittest.skip("to be skipped")
+    def test_skipped(self):
+        pass
+
+
+class AsyncCase(unittest.IsolatedAsyncioTestCase):
+    async def test_method(self):
+        self.assertTrue(sys.modules)
+""",
+}
 
 
 def main(site: list[str]) -> None:
@@ -153,7 +196,7 @@ def main(site: list[str]) -> None:
         importlib.import_module(name)
     before, environment = set(sys.modules), dict(os.environ)
     for _ in range(3):
-        session(site)
+        sessions(site)
     for name in set(sys.modules) - before:
         if name.startswith(("test_probity_", "conftest")):
             del sys.modules[name]
@@ -162,19 +205,33 @@ def main(site: list[str]) -> None:
     sys.path_importer_cache.clear()
     linecache.clearcache()
     ledger.take()
-    probity_ahead.prepare(probity_session.OPTIONS)
+    if "pytest" in runners(site):
+        probity_ahead.prepare(probity_session.OPTIONS)
     gc.collect()
     gc.freeze()  # what is there now stays, so that collections need not look at it
 
 
-def session(site: list[str]) -> None:
+def runners(site: list[str]) -> list[str]:
+    """The runners that are there."""
+    return [name for name in SUITES if name == "unittest" or PathFinder.find_spec(name, site)]
+
+
+def sessions(site: list[str]) -> None:
+    """Run one small session of each runner."""
+    for runner in runners(site):
+        session(site, runner)
+
+
+def session(site: list[str], runner: str) -> None:
     """Run one small session and take away its files."""
     os.makedirs(FOLDER)
     with open(FOLDER + "/test_probity_warm_up.py", "w", encoding="utf-8") as file:
-        file.write(SUITE)
-    config = probity_session.Config(root=FOLDER, results="/dev/null", site=site, args=["-q", FOLDER])
+        file.write(SUITES[runner])
+    args = ["-q", FOLDER] if runner == "pytest" else ["-s", FOLDER]
+    config = probity_session.Config(root=FOLDER, runner=runner, results="/dev/null", site=site, args=args)
     if probity_session.run(config) != 1:
         raise SystemExit("the warm-up's suite did not run as it should")
+    sys.modules.pop("test_probity_warm_up", None)
     os.chdir("/")
     for folder in (FOLDER, "/tmp/pytest"):
         shutil.rmtree(folder, ignore_errors=True)

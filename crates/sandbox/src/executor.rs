@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, Runner, SuiteCheck};
+use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, SuiteCheck};
 use probity_core::verify::{Assurance, Cause, CheckReport, Executor, Observer};
 use probity_core::{Budget, Repo};
 
@@ -16,7 +16,7 @@ use crate::runtime::{Runtime, RuntimeError, RuntimeStore};
 use crate::sandbox::{Sandbox, Trust};
 use crate::sealed::Seals;
 use crate::suite::{
-    Environment, EnvironmentError, EnvironmentStore, Lock, PytestRun, WheelStore, default_lock,
+    Environment, EnvironmentError, EnvironmentStore, Lock, SuiteRun, WheelStore, default_lock,
 };
 
 /// Reads a file that a spec names, relative to the spec's folder.
@@ -170,17 +170,15 @@ impl SpecExecutor {
             Ok(environment) => environment,
             Err((message, hint)) => return CheckReport::host_failed(check, message, hint),
         };
-        match wanted.runner {
-            Runner::Pytest => PytestRun {
-                sandbox: &self.sandbox,
-                environment: &environment,
-                check,
-                wanted,
-                repo,
-                conditions: &self.conditions,
-            }
-            .report(observe),
+        SuiteRun {
+            sandbox: &self.sandbox,
+            environment: &environment,
+            check,
+            wanted,
+            repo,
+            conditions: &self.conditions,
         }
+        .report(observe)
     }
 
     fn runtime(&mut self, name: &str) -> Result<Runtime, RuntimeError> {

@@ -72,17 +72,20 @@ impl SuiteIsolation {
 pub enum Runner {
     /// pytest.
     Pytest,
+    /// `unittest` of Python's standard library.
+    Unittest,
 }
 
 impl Runner {
     /// Every runner.
-    pub const ALL: [Self; 1] = [Self::Pytest];
+    pub const ALL: [Self; 2] = [Self::Pytest, Self::Unittest];
 
     /// The name used in specs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pytest => "pytest",
+            Self::Unittest => "unittest",
         }
     }
 }

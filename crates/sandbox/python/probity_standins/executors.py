@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import queue
 import threading
-from concurrent.futures import thread as pools
+from concurrent.futures import _base
 from typing import Any
 
 from .ledger import note
-from .threads import Handle, new_ident, run_as
+from .threads import new_ident, run_as, waiting_thread
 
 
 class Worker:
     """The one worker of a pool."""
 
-    def __init__(self, pool: pools.ThreadPoolExecutor) -> None:
+    def __init__(self, pool: Any) -> None:
         self.pool = pool
         self.busy = False
         self.context = pool._create_worker_context()
         self.ready = False
-        self.thread = threading.Thread(name="%s_0" % (pool._thread_name_prefix or pool), target=None)
-        self.ident = self.thread._ident = new_ident()
-        self.thread._os_thread_handle = WorkerHandle(self.ident)
-        self.thread._started.set()
+        self.ident = new_ident()
+        self.thread = waiting_thread("%s_0" % (pool._thread_name_prefix or pool), self.ident)
         pool._threads.add(self.thread)
 
     def drain(self) -> None:
@@ -45,7 +43,7 @@ class Worker:
             try:
                 self.context.initialize()
             except BaseException:
-                pools._base.LOGGER.critical("Exception in initializer:", exc_info=True)
+                _base.LOGGER.critical("Exception in initializer:", exc_info=True)
                 self.pool._initializer_failed()
                 return
             self.ready = True
@@ -58,26 +56,21 @@ class Worker:
                 item.run(self.context)
 
 
-class WorkerHandle(Handle):
-    """A worker that waits for work until somebody joins it."""
-
-    def __init__(self, ident: int) -> None:
-        super().__init__()
-        self.ident = ident
-
-    def join(self, timeout: float | None = -1, /) -> None:
-        """End the worker."""
-        self._done = True
-        threading._active.pop(self.ident, None)
-
-
-def _adjust_thread_count(self: Any) -> None:
+def run_queued(pool: Any) -> None:
+    """Let the pool's worker run what is queued."""
     note("executor")
-    if not hasattr(self, "_probity_worker"):
-        self._probity_worker = Worker(self)
-    self._probity_worker.drain()
+    if not hasattr(pool, "_probity_worker"):
+        pool._probity_worker = Worker(pool)
+    pool._probity_worker.drain()
 
 
 def install() -> None:
-    """Replace the step of `submit` that starts workers."""
-    pools.ThreadPoolExecutor._adjust_thread_count = _adjust_thread_count
+    """Replace the step of `submit` that starts workers.
+
+    An interpreter without such pools gets them from `modules/`, where that step is this one from the start.
+    """
+    try:
+        from concurrent.futures import thread
+    except ImportError:
+        return
+    thread.ThreadPoolExecutor._adjust_thread_count = run_queued

@@ -2,15 +2,17 @@
 
 Invariants: looking a name up fails as it does when there is no resolver. IPv6 addresses convert as RFC 4291
 and RFC 5952 say (computed by `ipaddress`), which the interpreter's socket module refuses; other families go
-to the original functions.
+to the original functions. The machine's own name is the one that `os.uname` tells.
 Absent: names, interfaces, scopes; even "localhost" is unknown.
 """
 
 from __future__ import annotations
 
+import _socket
 import ipaddress
+import os
 import socket
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .builtin import Builtin
 
@@ -42,6 +44,23 @@ def inet_ntop(address_family: int, packed_ip: bytes, /) -> str:
     return str(address)
 
 
+def inet_ntoa(packed_ip: bytes, /) -> str:
+    """The text form of a packed IPv4 address."""
+    if len(packed_ip) != 4:
+        raise OSError("packed IP wrong length")
+    return str(ipaddress.IPv4Address(bytes(packed_ip)))
+
+
+def gethostname() -> str:
+    """The machine's name."""
+    return os.uname().nodename
+
+
+def getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Unknown, as any name is here."""
+    raise socket.gaierror(-2, "Name or service not known")
+
+
 def gethostbyaddr(ip_address: str, /) -> NoReturn:
     """Unknown, as any address is here."""
     raise socket.herror(1, "Unknown host")
@@ -63,7 +82,9 @@ def install() -> None:
     """Replace the conversions if they do not work, add the look-ups if there are none."""
     if _pton is not None and _ntop is not None and not _works():
         socket.inet_pton, socket.inet_ntop = Builtin(inet_pton), Builtin(inet_ntop)
-    for lookup in (gethostbyaddr, gethostbyname):
+    if not hasattr(_socket, "getaddrinfo"):
+        _socket.getaddrinfo = Builtin(getaddrinfo)  # `socket.getaddrinfo` is a wrapper
+    for lookup in (gethostbyaddr, gethostbyname, gethostname, inet_ntoa):
         if not hasattr(socket, lookup.__name__):
             setattr(socket, lookup.__name__, Builtin(lookup))
     if not hasattr(socket, "gethostbyname_ex"):

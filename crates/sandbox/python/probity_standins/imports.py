@@ -44,9 +44,13 @@ class Runtime:
         )
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The module's spec, if it is top-level and allowed."""
-        if path is not None or not self.allows(name):
+        """The module's spec, if it is allowed, and top-level or a part that the archive lacks."""
+        if not self.allows(name):
             return None
+        if path is not None:
+            within = any(str(entry).startswith(folder + "/") for entry in path for folder in self.folders)
+            parents = name.split(".")[:-1]
+            return PathFinder.find_spec(name, [os.path.join(STANDIN_MODULES, *parents)]) if within else None
         if name in self.standins and not self.works(name):
             return PathFinder.find_spec(name, [STANDIN_MODULES])
         return PathFinder.find_spec(name, self.folders)

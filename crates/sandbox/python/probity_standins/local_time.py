@@ -57,7 +57,9 @@ def zone_of(value: str | None) -> datetime.tzinfo | None:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         pass
-    if not re.search(r"\d", name):  # not a rule: UTC under that name
+    if not re.search(r"\d", name):  # not a rule: UTC under that name, unless it may be that of a zone
+        if not zoneinfo.available_timezones():
+            raise Unsupported("TZ=%r without time zones" % value)
         letters = re.match(r"[A-Za-z]{3,}|", name)[0]
         return datetime.timezone(datetime.timedelta(0), letters)
     rule = (
@@ -222,8 +224,8 @@ def exchange() -> None:
         members[name] = method
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sys._clear_internal_caches()
-        sys._clear_type_cache()
+        for name in ("_clear_internal_caches", "_clear_type_cache"):
+            getattr(sys, name, int)()
 
 
 def install() -> None:

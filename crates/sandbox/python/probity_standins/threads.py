@@ -20,11 +20,14 @@ from typing import Any, NoReturn
 
 from .builtin import Builtin
 from .ledger import Unsupported, note
+from .locks import Lock
 
 _installed = False
 _main_ident = _thread.get_ident()
 _idents = itertools.count(_main_ident + 1)
 _running = [_main_ident]
+_sentinels: dict[int, Lock] = {}
+_has_handles = hasattr(threading, "_start_joinable_thread")  # otherwise a thread is joined by a lock
 
 
 class Handle:
@@ -45,6 +48,55 @@ class Handle:
         """Return if the body has ended; a thread that has not is the caller or one of its callers."""
         if not self._done:
             raise RuntimeError("Cannot join current thread")
+
+
+class WaitingHandle(Handle):
+    """A thread that waits for work until somebody joins it."""
+
+    def __init__(self, ident: int) -> None:
+        super().__init__()
+        self.ident = ident
+
+    def join(self, timeout: float | None = -1, /) -> None:
+        """End the thread."""
+        self._done = True
+        threading._active.pop(self.ident, None)
+
+
+class WaitingLock(Lock):
+    """The same for an interpreter that joins a thread by taking the lock which it holds."""
+
+    __slots__ = ("ident",)
+
+    def __init__(self, ident: int) -> None:
+        super().__init__()
+        self.ident = ident
+        super().acquire()
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """End the thread if somebody waits for it."""
+        if blocking and self._held:
+            threading._active.pop(self.ident, None)
+            self.release()
+        return super().acquire(blocking, timeout)
+
+
+def waiting_thread(name: str, ident: int) -> threading.Thread:
+    """A thread that counts as started and waits for work."""
+    thread = threading.Thread(name=name, target=None)
+    thread._ident = ident
+    if _has_handles:
+        thread._os_thread_handle = WaitingHandle(ident)
+    else:
+        thread._tstate_lock = WaitingLock(ident)
+    thread._started.set()
+    return thread
+
+
+def set_sentinel() -> Lock:
+    """The lock that the running thread holds until it has ended."""
+    lock = _sentinels[get_ident()] = Lock()
+    return lock
 
 
 def get_ident() -> int:
@@ -101,7 +153,12 @@ def start_new_thread(
         except BaseException as error:
             sys.unraisablehook(_Unraisable(error, function))
 
-    run_as(ident, body)
+    try:
+        run_as(ident, body)
+    finally:
+        sentinel = _sentinels.pop(ident, None)
+        if sentinel is not None and sentinel.locked():
+            sentinel.release()
     return ident
 
 
@@ -125,7 +182,13 @@ def install() -> None:
     _installed = True
     _thread.get_ident = threading.get_ident = Builtin(get_ident)
     _thread.start_new_thread = _thread.start_new = Builtin(start_new_thread)
-    _thread.start_joinable_thread = threading._start_joinable_thread = Builtin(start_joinable_thread)
-    _thread._ThreadHandle = threading._ThreadHandle = Handle
+    if _has_handles:
+        _thread.start_joinable_thread = threading._start_joinable_thread = Builtin(start_joinable_thread)
+        _thread._ThreadHandle = threading._ThreadHandle = Handle
+    else:
+        threading._start_new_thread = _thread.start_new_thread
+        threading._set_sentinel = _thread._set_sentinel = Builtin(set_sentinel)
+        threading.main_thread()._tstate_lock = set_sentinel()
+        threading.main_thread()._tstate_lock.acquire()
     _thread._local = threading.local = _threading_local.local
     threading.Timer.start = _start_timer

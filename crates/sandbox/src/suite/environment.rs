@@ -2,8 +2,8 @@
 //!
 //! Packages and our own Python files become images that guests map. A guest of the runtime
 //! compiles them to bytecode once. If the runtime can be taken snapshots of, another guest
-//! imports what suites need and runs three small sessions, and its state is kept: sessions
-//! begin there. Everything is kept sealed, by a key that is a digest of what went in.
+//! imports what suites need and runs small sessions, and its state is kept: the sessions of
+//! every test runner begin there. Everything is kept sealed, by a key that is a digest of what went in.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -365,9 +365,9 @@ impl Builder<'_> {
         self.turn("warm the interpreter up", images, text, None)
     }
 
-    /// The state after one more small session that began in the warm state.
+    /// The state after one more small session of each runner, begun in the warm state.
     fn try_out(&self, images: &Images, warm: &Snapshot) -> Result<Taken, EnvironmentError> {
-        let text = "import probity_warm_up\nprobity_warm_up.session(['/site'])\n";
+        let text = "import probity_warm_up\nprobity_warm_up.sessions(['/site'])\n";
         self.turn(
             "run a session in the warm interpreter",
             images,

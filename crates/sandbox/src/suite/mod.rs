@@ -3,13 +3,13 @@
 mod environment;
 mod live;
 mod lock;
-mod pytest;
 mod records;
+mod run;
 mod support;
 mod units;
 mod wheel;
 
 pub use environment::{BuildPhase, Environment, EnvironmentError, EnvironmentStore, Facts};
 pub use lock::{Lock, LockError, Requirement, WheelStore};
-pub use pytest::PytestRun;
+pub use run::SuiteRun;
 pub use support::default_lock;

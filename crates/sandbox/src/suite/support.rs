@@ -44,6 +44,7 @@ mod tests {
         for path in [
             "main.py",
             "probity_pytest.py",
+            "probity_unittest.py",
             "probity_warm_up.py",
             "compile_site.py",
         ] {

@@ -18,8 +18,8 @@ use probity_core::spec::SuiteIsolation;
 use probity_core::verify::{Cause, CheckReport, Observer, SuiteEnd};
 
 use super::live::Live;
-use super::pytest::{PytestRun, Session, Stage, Used, costs_one_test};
 use super::records::Records;
+use super::run::{Session, Stage, SuiteRun, Used, costs_one_test};
 use crate::cancel::Cancel;
 use crate::guest::{Run, RunError, Turn};
 use crate::isolation::{Paused, PausedGuest};
@@ -91,7 +91,7 @@ impl Plan {
 
 type Sent = (usize, Result<Outcome, Box<CheckReport>>);
 
-impl PytestRun<'_> {
+impl SuiteRun<'_> {
     /// Collects in one guest and runs each unit in its own. The error is the report.
     pub(super) fn session_in_units(
         &self,
@@ -392,7 +392,7 @@ fn units(collected: &[String], isolation: SuiteIsolation) -> Vec<Vec<String>> {
             let mut units: Vec<Vec<String>> = Vec::new();
             let mut place: BTreeMap<&str, usize> = BTreeMap::new();
             for id in collected {
-                let file = id.split_once("::").map_or(id.as_str(), |(file, _)| file);
+                let file = file_of(id);
                 let at = *place.entry(file).or_insert_with(|| {
                     units.push(Vec::new());
                     units.len().saturating_sub(1)
@@ -403,6 +403,15 @@ fn units(collected: &[String], isolation: SuiteIsolation) -> Vec<Vec<String>> {
             }
             units
         }
+    }
+}
+
+/// The file of a test, or its module: pytest's ids are `file::…`, unittest's
+/// `module.Class.method`.
+fn file_of(id: &str) -> &str {
+    match id.split_once("::") {
+        Some((file, _)) => file,
+        None => id.rsplitn(3, '.').nth(2).unwrap_or(id),
     }
 }
 
@@ -421,6 +430,7 @@ mod tests {
                 vec!["README.md"]
             ]
         );
+        assert_eq!(file_of("tests.test_x.Case.test_y"), "tests.test_x");
         assert_eq!(units(&ids, SuiteIsolation::Test).len(), 4);
         assert_eq!(units(&ids, SuiteIsolation::Suite), [ids.to_vec()]);
     }

@@ -1,4 +1,4 @@
-//! Running a pytest suite in guests and judging what it reports.
+//! Running a test suite in guests and judging what it reports.
 //!
 //! One guest runs the whole suite. If it traps or a test uses up its own fuel, that test is
 //! lost and another guest goes on with the rest, within what is left of the budget: one
@@ -34,6 +34,7 @@ const RESULTS: &str = "/dev/results";
 #[derive(Serialize)]
 struct Config<'a> {
     root: &'a str,
+    runner: &'a str,
     results: &'a str,
     python_path: &'a [String],
     site: [&'a str; 1],
@@ -75,7 +76,7 @@ impl Used {
 
 /// A suite and what it runs on.
 #[derive(Clone, Copy)]
-pub struct PytestRun<'a> {
+pub struct SuiteRun<'a> {
     /// Where its guests run.
     pub sandbox: &'a Sandbox,
     /// The Python to run on, with the packages.
@@ -100,7 +101,7 @@ pub(super) struct Session {
     pub(super) stderr: Output,
 }
 
-impl PytestRun<'_> {
+impl SuiteRun<'_> {
     /// Runs the suite and reports. Meanwhile `observe` is told how far it is.
     #[must_use]
     pub fn report(&self, observe: Observer<'_>) -> CheckReport {
@@ -228,6 +229,7 @@ impl PytestRun<'_> {
         };
         let config = Config {
             root: "/repo",
+            runner: self.wanted.runner.name(),
             results: RESULTS,
             python_path: &self.wanted.python_path,
             site: ["/site"],

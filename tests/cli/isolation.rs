@@ -213,7 +213,7 @@ fn a_suite_that_cannot_begin_says_why() {
     let no_tests = [("tests/nothing.py", "")];
     let good = [("tests/test_good.py", "def test_good():\n    pass\n")];
     for (files, code, says) in [
-        (&broken, 1, "could not be collected"),
+        (&broken, 1, "error during collection"),
         (&no_tests, 1, "no test"),
         (&good, 0, "1 tests passed"),
     ] {

@@ -10,6 +10,7 @@ Absent: the records of tests (probity_pytest.py, probity_unittest.py).
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -87,6 +88,8 @@ def main(config_path: str) -> None:
     code = session.begin()
     if code is not None:
         leave(code)
+    gc.collect()
+    gc.freeze()  # what collection left stays, in every guest that goes on from here
     _paused = session
 
 

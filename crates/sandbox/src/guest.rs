@@ -313,7 +313,12 @@ impl Resting {
     ///
     /// # Errors
     /// Only for faults of the host.
-    pub(crate) fn go_on(&self, engine: &Engine, code: &Code, turn: Turn) -> Result<Run, RunError> {
+    pub(crate) fn go_on(
+        &mut self,
+        engine: &Engine,
+        code: &Code,
+        turn: Turn,
+    ) -> Result<Run, RunError> {
         let slice = turn.sliced.then_some(turn.budget.test_fuel.0);
         let host = self.host.fork(&turn.budget, slice, None);
         let begin = Begin {
@@ -321,7 +326,14 @@ impl Resting {
             from: Some(self.snapshot.clone()),
             keep: Keep::Nothing,
         };
-        let (run, _, _) = begin.run(engine, code, host, turn.cancel)?;
+        // What the first turn writes to, the others most likely do.
+        let cold = !self.snapshot.is_hot();
+        let snapshot = &mut self.snapshot;
+        let (run, _, _) = begin.run_and(engine, code, host, turn.cancel, |memory| {
+            if cold {
+                snapshot.heat(memory);
+            }
+        })?;
         Ok(run)
     }
 }
@@ -342,6 +354,19 @@ impl Begin {
         code: &Code,
         host: Host,
         cancel: Cancel,
+    ) -> Result<(Run, Option<Taken>, Host), RunError> {
+        self.run_and(engine, code, host, cancel, |_| {})
+    }
+
+    /// The same; `look` is shown the guest's memory as it is at the end, if it called its
+    /// host at all.
+    fn run_and(
+        self,
+        engine: &Engine,
+        code: &Code,
+        host: Host,
+        cancel: Cancel,
+        look: impl FnOnce(&[u8]),
     ) -> Result<(Run, Option<Taken>, Host), RunError> {
         let failed = |error: wasmtime::Error| RunError::Engine(clean(&format!("{error:#}")));
         let mut store = Store::new(engine.raw(), host);
@@ -369,6 +394,9 @@ impl Begin {
         };
         let wall_time = WallTime::from(started.elapsed());
         let fuel = Fuel(store.data().burned(store.get_fuel().map_err(failed)?));
+        if let Some(memory) = store.data().memory() {
+            look(memory.data(&store));
+        }
         let mut host = store.into_data();
         let marks = host.finish_results(fuel);
         let run = Run {

@@ -222,7 +222,7 @@ struct PausedHere {
 
 impl PausedGuest for PausedHere {
     fn go_on(&mut self, turn: Turn) -> Result<Run, RunError> {
-        let (resting, thread) = self.rest.take().ok_or(RunError::Panicked)?;
+        let (mut resting, thread) = self.rest.take().ok_or(RunError::Panicked)?;
         let (engine, code) = (self.engine.clone(), self.code.clone());
         let (run, resting) = thread
             .run(move || {

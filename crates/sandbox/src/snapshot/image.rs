@@ -94,13 +94,15 @@ impl Snapshot {
         Ok(Self::new(Mapping::of(file)?, taken.rest.clone()))
     }
 
-    /// The same, with the pages noted that a guest which began here wrote to before `after`
-    /// was taken: guests to come get copies of them at once, which takes less time than one
-    /// by one.
-    #[must_use]
-    pub(crate) fn heated(mut self, after: &Taken) -> Self {
-        self.hot = changed(self.memory.bytes(), &after.memory).into();
-        self
+    /// Notes the pages that a guest which began here wrote to until its memory was `after`:
+    /// guests to come get copies of them at once, which takes less time than one by one.
+    pub(crate) fn heat(&mut self, after: &[u8]) {
+        self.hot = changed(self.memory.bytes(), after).into();
+    }
+
+    /// Whether such pages are noted.
+    pub(crate) fn is_hot(&self) -> bool {
+        !self.hot.is_empty()
     }
 
     pub(crate) fn rest(&self) -> Rest {

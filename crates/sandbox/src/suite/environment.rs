@@ -202,9 +202,10 @@ impl EnvironmentStore {
                 bytes = bytes.saturating_add(count(taken.memory.len()));
                 let name = format!("{key}.memory");
                 let file = self.folder.keep(&name, &mut taken.memory.as_slice())?;
-                let warm = Snapshot::new(self.map(file)?, taken.rest);
+                let mut warm = Snapshot::new(self.map(file)?, taken.rest);
                 let after = builder.try_out(&images, &warm)?;
-                Some(warm.heated(&after))
+                warm.heat(&after.memory);
+                Some(warm)
             }
         };
         let facts = Facts {

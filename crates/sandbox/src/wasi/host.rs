@@ -219,6 +219,11 @@ impl Host {
         }
     }
 
+    /// The guest's memory, once it has called us.
+    pub(crate) const fn memory(&self) -> Option<wasmtime::Memory> {
+        self.memory
+    }
+
     /// Virtual time since the guest, or the one whose state it began in, started; in
     /// nanoseconds.
     pub(crate) const fn passed(&self) -> u64 {

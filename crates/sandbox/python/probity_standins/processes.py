@@ -4,8 +4,8 @@
 environment, working folder, standard streams, warning filters and freshly imported modules of the project
 and its wheels.
 
-Invariants: everything above is restored afterwards; any other program, flag or option is refused, with the usual
-error if no such program exists. What the child writes to an inherited stream goes to the real descriptor,
+Invariants: everything above is restored afterwards; any other program, flag or option is refused, with the
+usual error if no such program exists. What the child writes to an inherited stream goes to the real descriptor,
 not to a test's capture of `sys.stdout`. A child with a pipe as standard input runs when that is closed or
 its result asked for.
 Absent: isolation of the standard library's own state, which parent and child share; signals, timeouts,

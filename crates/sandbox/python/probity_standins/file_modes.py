@@ -200,7 +200,10 @@ def _forgetting(name: str) -> Callable[..., None]:
 
 def install() -> None:
     """Replace the functions of `os`, if files have no bits here."""
-    if _system or kinds.S_IMODE(os.stat("/").st_mode):
+    if _system:
+        _modes.clear()  # another session has other files
+        return
+    if kinds.S_IMODE(os.stat("/").st_mode):
         return
     _system.update((name, getattr(os, name)) for name in NAMES)
     new = {"stat": stat, "lstat": lstat, "fstat": fstat, "chmod": chmod, "mkdir": mkdir, "open": open}

@@ -18,6 +18,7 @@ def install() -> None:
         descriptors,
         executors,
         file_modes,
+        hashes,
         hosts,
         identity,
         local_time,
@@ -32,5 +33,16 @@ def install() -> None:
     )
 
     first = (identity, paths, file_modes, local_time, locks, threads)  # the others import what these change
-    for part in (*first, locales, descriptors, executors, hosts, sockets, readiness, processes, missing):
+    for part in (
+        *first,
+        locales,
+        descriptors,
+        executors,
+        hashes,
+        hosts,
+        sockets,
+        readiness,
+        processes,
+        missing,
+    ):
         part.install()

@@ -16,6 +16,7 @@
 mod apply;
 #[cfg(unix)]
 mod cases;
+mod env;
 mod init;
 mod isolation;
 #[cfg(target_os = "linux")]

@@ -94,6 +94,8 @@ fn every_test_has_a_result_of_its_own() {
     assert_eq!(check["assurance"], "in-guest");
     assert_eq!(check["tests"]["runtime"], "python 3.15.0");
     assert_eq!(check["tests"]["runner"], "pytest 9.2.0");
+    let environment = check["tests"]["environment"].as_str().unwrap();
+    assert!(environment.starts_with("sha256:"), "{environment}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 """Run one pytest session on this machine's Python and write each test's outcome: `native.py CONFIG`.
 
-CONFIG is a JSON file: `root` (working folder and pytest's rootdir), `args` (pytest's arguments), `results` (file
-that gets one JSON record a line).
+CONFIG is a JSON file: `root` (working folder and pytest's rootdir), `args` (pytest's arguments), `results`
+(file that gets one JSON record a line).
 
-Records: {"id", "outcome", "message"} for each test, {"collect": path, "message"} for what could not be collected
-and {"finish": exit code} at the end. Outcomes are passed, failed, error, skipped, xfailed and xpassed; by the
-same rules as in the sandbox: an error in set-up or teardown is an `error`; a failed subtest makes its test
+Records: {"id", "outcome", "message"} for each test, {"collect": path, "message"} for what could not be
+collected and {"finish": exit code} at the end. Outcomes are passed, failed, error, skipped, xfailed and
+xpassed; by the same rules as in the sandbox: an error in set-up or teardown is an `error`; a failed subtest makes its test
 `failed`; an id that several tests share gets the worst of their outcomes.
 
 This is the oracle that the sandbox's own plugin is compared with, so it shares no code with it.

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Pin what the suites of `packages/` need: `pin.py [NAME …]`, without names all.
 
-Reads `needs` of each `packages/NAME.toml`, lets pip resolve it and writes `packages/NAME.lock`. The package under
-test is never in its own lock. How wheels are chosen stands in `../tasks/make_locks.py`.
+Reads `needs` of each `packages/NAME.toml`, lets pip resolve it and writes `packages/NAME.lock`. The package
+under test is in its own lock only if it stands in `needs`: its wheel then gives its metadata, while its tree
+is imported. How wheels are chosen stands in `../tasks/make_locks.py`.
 """
 
 from __future__ import annotations

@@ -15,3 +15,9 @@ def test_a_program_that_does_not_exist():
 def test_python():
     done = subprocess.run([sys.executable, "-c", "print(1 + 1)"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+def test_python_from_standard_input():
+    program = "import sys\nprint(sys.argv, __name__)\nraise SystemExit(3)\n"
+    done = subprocess.run([sys.executable, "-", "one"], input=program, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (3, "['-', 'one'] __main__\n")

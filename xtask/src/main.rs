@@ -36,9 +36,9 @@ Usage: cargo xtask CHORE
   parity [ID …] [--also PYTHON] [--recorded] [--update]
                      run the suites of the release tasks and of tests/parity/packages here
                      and in the sandbox and compare them test by test; --also shows what a
-                     further Python makes of the tests that differ; --recorded compares
-                     what the last runs showed; --update writes the table into
-                     docs/python.md (without IDs only)
+                     further Python makes of the tests that differ (`pyodide`: CPython
+                     3.14 from npm); --recorded compares what the last runs showed;
+                     --update writes the table into docs/python.md (without IDs only)
   bench [apply|calls|fuel|suites]
                      apply: time probity apply beside git apply, as whole processes in
                      pairs; calls: time a guest's calls to the filesystem beside the same

@@ -9,9 +9,10 @@ use serde_json::json;
 
 use super::compare::{Comparison, Run, Unequal};
 use super::guest::{self, Guest};
-use super::native::Python;
+use super::native::{Pyodide, Python};
 use super::subject::{self, Subject};
 use super::table::{Row, Table};
+use crate::diffs::tree::Tree;
 use crate::{probity, root, say};
 
 /// How many unexplained differences of one suite are shown; the file has all.
@@ -53,13 +54,39 @@ impl Options {
     }
 }
 
+/// What else to ask about tests that differ.
+enum Further {
+    Python(Python),
+    Pyodide(Pyodide),
+}
+
+impl Further {
+    fn find(name: &str, cache: &Path) -> Result<Self> {
+        if name == "pyodide" {
+            return Ok(Self::Pyodide(Pyodide::prepare(cache)?));
+        }
+        Ok(Self::Python(Python::find(name)?))
+    }
+
+    fn run(&self, subject: &Subject, tree: &Tree, native: &Python, cache: &Path) -> Result<Run> {
+        match self {
+            Self::Python(python) => python.run(subject, tree, cache),
+            Self::Pyodide(pyodide) => pyodide.run(subject, tree, native, cache),
+        }
+    }
+}
+
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     let options = Options::read(arguments)?;
     let subjects = subject::load(&options.ids)?;
     let cache = crate::cache()?;
     let native = Python::find("python3")?;
-    let also = options.also.as_deref().map(Python::find).transpose()?;
+    let also = options
+        .also
+        .as_deref()
+        .map(|name| Further::find(name, &cache));
+    let also = also.transpose()?;
     let binary = probity::build()?;
     let runtime = guest::runtime(&binary)?;
     let guest = if options.recorded {
@@ -93,7 +120,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
 fn compare(
     subject: &Subject,
     native: &Python,
-    also: Option<&Python>,
+    also: Option<&Further>,
     guest: Option<&Guest>,
     cache: &Path,
 ) -> Result<Row> {
@@ -130,7 +157,17 @@ fn compare(
         say(&format!("    no longer differs: {pattern}"));
     }
     let further = match also {
-        Some(python) if !comparison.unequal.is_empty() => Some(python.run(subject, &tree, cache)?),
+        Some(further) if !comparison.unequal.is_empty() => {
+            let run = further.run(subject, &tree, native, cache)?;
+            let ids = comparison.unequal.iter();
+            let same = ids.filter(|test| run.outcome(&test.id) == test.guest);
+            say(&format!(
+                "    {} of {} are there as in the sandbox",
+                same.count(),
+                comparison.unequal.len()
+            ));
+            Some(run)
+        }
         Some(_) | None => None,
     };
     let list: Vec<_> = comparison

@@ -37,13 +37,17 @@ pub(super) enum Cause {
     Stack,
     /// `sys.platform` and what follows from it.
     Platform,
-    /// Our own runner or runtime: what WASI does not ask for. Counts as unequal.
+    /// File names that are not UTF-8.
+    FileNames,
+    /// Our own runner or runtime, where WASI could do better. Counts as unequal.
     Ours,
+    /// Natively, too, it differs from one run to the next. Counts as unequal.
+    Unsteady,
 }
 
 impl Cause {
     /// Every cause.
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 18] = [
         Self::Version,
         Self::Numbers,
         Self::Threads,
@@ -59,7 +63,9 @@ impl Cause {
         Self::Locales,
         Self::Stack,
         Self::Platform,
+        Self::FileNames,
         Self::Ours,
+        Self::Unsteady,
     ];
 
     /// What the table calls it.
@@ -80,7 +86,9 @@ impl Cause {
             Self::Locales => "needs locales",
             Self::Stack => "needs a deeper C stack",
             Self::Platform => "asks which platform it is",
-            Self::Ours => "our runner or runtime",
+            Self::FileNames => "needs file names that are not UTF-8",
+            Self::Ours => "our runner or runtime (counts as unequal)",
+            Self::Unsteady => "differs from one native run to the next (counts as unequal)",
         }
     }
 }
@@ -93,14 +101,14 @@ pub(super) enum Kind {
     /// Left out of the percentage: the version of CPython.
     Version,
     /// Counts as unequal.
-    Ours,
+    Counted,
 }
 
 impl Cause {
     pub(super) const fn kind(self) -> Kind {
         match self {
             Self::Version => Kind::Version,
-            Self::Ours => Kind::Ours,
+            Self::Ours | Self::Unsteady => Kind::Counted,
             Self::Numbers
             | Self::Threads
             | Self::Processes
@@ -114,7 +122,8 @@ impl Cause {
             | Self::Descriptors
             | Self::Locales
             | Self::Stack
-            | Self::Platform => Kind::Lacks,
+            | Self::Platform
+            | Self::FileNames => Kind::Lacks,
         }
     }
 }

@@ -1,9 +1,10 @@
-//! The suite on a Python of this machine, in a virtual environment with the lock's wheels.
+//! The suite on a Python of this machine, in a virtual environment with the lock's wheels;
+//! and, to see what a newer version makes of it, on Pyodide.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -16,7 +17,7 @@ use crate::diffs::tree::Tree;
 use crate::root;
 
 /// A suite that takes longer than this is ended.
-const PATIENCE: Duration = Duration::from_secs(30 * 60);
+const PATIENCE: Duration = Duration::from_secs(20 * 60);
 
 /// A Python of this machine.
 pub(super) struct Python {
@@ -147,14 +148,7 @@ impl Python {
             .stderr(fs::File::create(place("errors"))?)
             .spawn()
             .context("cannot start the native Python")?;
-        while child.try_wait()?.is_none() {
-            if started.elapsed() > PATIENCE {
-                child.kill()?;
-                child.wait()?;
-                bail!("the native suite does not end");
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait(&mut child)?;
         let seconds = started.elapsed().as_secs_f64();
         let mut run = read(&place("results")).unwrap_or_default();
         if run.finished != Some(true) || run.outcomes.is_empty() {
@@ -167,6 +161,87 @@ impl Python {
         run.seconds = seconds;
         Ok(run)
     }
+}
+
+/// CPython as Pyodide builds it, from npm: a newer version than machines tend to have.
+pub(super) struct Pyodide {
+    /// Where the package and the script are.
+    folder: PathBuf,
+}
+
+impl Pyodide {
+    /// Installs the pinned package.
+    pub(super) fn prepare(cache: &Path) -> Result<Self> {
+        let folder = cache.join("parity/pyodide");
+        fs::create_dir_all(&folder)?;
+        for name in ["package.json", "package-lock.json", "run.mjs"] {
+            fs::copy(
+                root().join("tests/parity/pyodide").join(name),
+                folder.join(name),
+            )?;
+        }
+        if !folder.join("node_modules/pyodide").exists() {
+            let mut install = Command::new("npm");
+            install
+                .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+                .current_dir(&folder);
+            quietly(&mut install)?;
+        }
+        Ok(Self { folder })
+    }
+
+    /// Runs the subject's suite on a fresh copy of the tree, with the wheels of a native Python.
+    pub(super) fn run(
+        &self,
+        subject: &Subject,
+        tree: &Tree,
+        native: &Python,
+        cache: &Path,
+    ) -> Result<Run> {
+        let python = native.environment(&subject.lock, cache)?;
+        let site = Command::new(python)
+            .args([
+                "-c",
+                "import sysconfig; print(sysconfig.get_path('purelib'))",
+            ])
+            .output()?;
+        let scratch = tempfile::tempdir()?;
+        let place = |name: &str| scratch.path().join(name);
+        tree.write(&place("repo"))?;
+        let config = json!({
+            "repo": place("repo"),
+            "site": String::from_utf8_lossy(&site.stdout).trim(),
+            "native": root().join("tests/parity/native.py"),
+            "python_path": subject.python_path,
+            "args": subject.args,
+            "results": place("results"),
+        });
+        fs::write(place("config.json"), serde_json::to_vec(&config)?)?;
+        let mut child = Command::new("node")
+            .arg(self.folder.join("run.mjs"))
+            .arg(place("config.json"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(place("errors"))?)
+            .spawn()
+            .context("cannot start node")?;
+        wait(&mut child)?;
+        read(&place("results")).with_context(|| tail(&place("errors")))
+    }
+}
+
+/// Waits for the suite to end, within reason.
+fn wait(child: &mut Child) -> Result<()> {
+    let started = Instant::now();
+    while child.try_wait()?.is_none() {
+        if started.elapsed() > PATIENCE {
+            child.kill()?;
+            child.wait()?;
+            bail!("the suite does not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 fn read(results: &Path) -> Result<Run> {

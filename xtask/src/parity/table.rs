@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::compare::Comparison;
 use super::difference::{Cause, Kind};
 
-/// Least share of equal outcomes, in tenths of a percent, of the tests that are compared.
+/// Least share of equal outcomes, in tenths of a percent, of those outcomes that count.
 const CLAIM: usize = 995;
 
 /// One line.
@@ -33,7 +33,7 @@ impl Table {
         let equal = self.sum(Comparison::equal);
         let counted = equal
             + self.sum(Comparison::unexplained)
-            + self.sum(|comparison| comparison.of_kind(Kind::Ours));
+            + self.sum(|comparison| comparison.of_kind(Kind::Counted));
         (equal, counted)
     }
 
@@ -48,7 +48,7 @@ impl Table {
     /// The table in Markdown, the causes below it, then the totals in a sentence.
     pub(super) fn markdown(&self) -> String {
         let mut text = String::from(
-            "| suite | tests | equal | WASI lacks | version | ours | unexplained | guest only | native s | guest s |\n\
+            "| suite | tests | equal | WASI lacks | version | other causes | unexplained | guest only | native s | guest s |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         );
         for row in &self.rows {
@@ -61,7 +61,7 @@ impl Table {
                     of.equal(),
                     of.of_kind(Kind::Lacks),
                     of.of_kind(Kind::Version),
-                    of.of_kind(Kind::Ours),
+                    of.of_kind(Kind::Counted),
                     of.unexplained(),
                     of.only_in_guest().0,
                 ],
@@ -77,7 +77,7 @@ impl Table {
                 self.sum(Comparison::equal),
                 self.sum(|of| of.of_kind(Kind::Lacks)),
                 self.sum(|of| of.of_kind(Kind::Version)),
-                self.sum(|of| of.of_kind(Kind::Ours)),
+                self.sum(|of| of.of_kind(Kind::Counted)),
                 self.sum(Comparison::unexplained),
                 self.sum(|of| of.only_in_guest().0),
             ],
@@ -129,7 +129,7 @@ impl Table {
             self.sum(|of| of.only_in_guest().1),
         );
         format!(
-            "{} suites, {} tests: {equal} of {counted} counted outcomes are equal ({percent:.2} %); {} tests are left out because WASI lacks what they need, {} because of the version of CPython. {only} tests pass in the sandbox and fail natively, {unknown} of them for another reason than the version.\n",
+            "{} suites, {} tests: {equal} of {counted} counted outcomes are equal ({percent:.2} %); {} tests are left out because WASI lacks what they need, {} because of the version of CPython. {only} tests pass in the sandbox and fail natively, {unknown} of them for a reason that is not known to be harmless.\n",
             self.rows.len(),
             self.sum(|of| of.tests),
             self.sum(|of| of.of_kind(Kind::Lacks)),

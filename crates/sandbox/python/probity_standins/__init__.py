@@ -15,8 +15,10 @@ from __future__ import annotations
 def install() -> None:
     """Put all stand-ins in place; a second call does nothing. Call it before other modules are imported."""
     from . import (
+        descriptors,
         executors,
         file_modes,
+        hashes,
         hosts,
         identity,
         local_time,
@@ -31,5 +33,16 @@ def install() -> None:
     )
 
     first = (identity, paths, file_modes, local_time, locks, threads)  # the others import what these change
-    for part in (*first, locales, executors, hosts, sockets, readiness, processes, missing):
+    for part in (
+        *first,
+        locales,
+        descriptors,
+        executors,
+        hashes,
+        hosts,
+        sockets,
+        readiness,
+        processes,
+        missing,
+    ):
         part.install()

@@ -1,10 +1,10 @@
 """Permission bits of files, which WASI has none of: remembered here for as long as the file exists.
 
-`chmod`, `mkdir` and `os.open` set them, `stat` and its kin show them. Nobody is kept from anything by them, as on
-a machine whose user is 0; `access` needs some execute bit to call a file executable, as it does there.
+`chmod`, `mkdir` and `os.open` set them, `stat` and its kin show them. Nobody is kept from anything by them,
+as on a machine whose user is 0; `access` needs some execute bit to call a file executable, as it does there.
 
-Invariants: a file has 0o644 until somebody says otherwise, a folder 0o755, a link 0o777. Bits follow a file when it
-is renamed and end with its last name.
+Invariants: a file has 0o644 until somebody says otherwise, a folder 0o755, a link 0o777. Bits follow a file
+when it is renamed and end with its last name.
 Absent: the bits that files of the repository had (they count as 0o644), owners, and a umask's effect on
 what the built-in `open` makes.
 """
@@ -96,7 +96,12 @@ def _exists(path: Any, dir_fd: int | None) -> bool:
 
 
 def access(
-    path: Any, mode: int, *, dir_fd: int | None = None, effective_ids: bool = False, follow_symlinks: bool = True
+    path: Any,
+    mode: int,
+    *,
+    dir_fd: int | None = None,
+    effective_ids: bool = False,
+    follow_symlinks: bool = True,
 ) -> bool:
     """As in `os`."""
     options = {"dir_fd": dir_fd, "effective_ids": effective_ids, "follow_symlinks": follow_symlinks}
@@ -195,11 +200,18 @@ def _forgetting(name: str) -> Callable[..., None]:
 
 def install() -> None:
     """Replace the functions of `os`, if files have no bits here."""
-    if _system or kinds.S_IMODE(os.stat("/").st_mode):
+    if _system:
+        _modes.clear()  # another session has other files
+        return
+    if kinds.S_IMODE(os.stat("/").st_mode):
         return
     _system.update((name, getattr(os, name)) for name in NAMES)
     new = {"stat": stat, "lstat": lstat, "fstat": fstat, "chmod": chmod, "mkdir": mkdir, "open": open}
-    new |= {"access": access, "scandir": scandir, **{name: _forgetting(name) for name in ("unlink", "remove", "rmdir")}}
+    new |= {
+        "access": access,
+        "scandir": scandir,
+        **{name: _forgetting(name) for name in ("unlink", "remove", "rmdir")},
+    }
     for name, function in new.items():
         wrapped = Builtin(function, name)
         setattr(os, name, wrapped)

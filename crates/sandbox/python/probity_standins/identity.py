@@ -40,9 +40,7 @@ def _kill(pid: int, signal: int, /) -> None:
     raise Unsupported("os.kill: there are no processes")
 
 
-def _chown(
-    path: Any, uid: int, gid: int, *, dir_fd: int | None = None, follow_symlinks: bool = True
-) -> None:
+def _chown(path: Any, uid: int, gid: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
     os.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
     if uid not in (-1, 0) or gid not in (-1, 0):
         raise unsupported_call("users: everything belongs to user 0")

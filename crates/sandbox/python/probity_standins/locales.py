@@ -3,7 +3,7 @@
 The C library of WASI takes any name for a locale and behaves as for `C`. A program that asks for a language
 would believe it has it.
 
-Invariants: only the names of `C`, `POSIX` and `C.UTF-8` are locales; any other is refused as an unknown one is.
+Invariants: only the names of `C`, `POSIX` and `C.UTF-8` are locales; any other is refused as unknown.
 Absent: languages.
 """
 

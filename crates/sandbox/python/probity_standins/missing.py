@@ -19,8 +19,8 @@ from typing import Any
 
 PROCESSES = """
     execl execle execlp execlpe execv execve execvp execvpe fork forkpty getpgid getpgrp getsid killpg nice
-    pidfd_open posix_spawn posix_spawnp register_at_fork setpgid setpgrp setsid spawnl spawnle spawnlp spawnlpe
-    spawnv spawnve spawnvp spawnvpe system tcgetpgrp tcsetpgrp wait wait3 wait4 waitid waitpid
+    pidfd_open posix_spawn posix_spawnp register_at_fork setpgid setpgrp setsid spawnl spawnle spawnlp
+    spawnlpe spawnv spawnve spawnvp spawnvpe system tcgetpgrp tcsetpgrp wait wait3 wait4 waitid waitpid
     waitstatus_to_exitcode
 """
 USERS = """
@@ -42,8 +42,8 @@ LACKING: tuple[tuple[ModuleType, str, str], ...] = (
     (
         signal,
         "signals",
-        "alarm getitimer pause pidfd_send_signal pthread_kill pthread_sigmask setitimer siginterrupt sigpending"
-        " sigtimedwait sigwait sigwaitinfo",
+        "alarm getitimer pause pidfd_send_signal pthread_kill pthread_sigmask setitimer siginterrupt"
+        " sigpending sigtimedwait sigwait sigwaitinfo",
     ),
     (
         socket,
@@ -67,9 +67,7 @@ def asked(module: ModuleType, reasons: dict[str, str]) -> Callable[[str], Any]:
             raise AttributeError(what, name=name, obj=module)
         if before is not None:
             return before(name)
-        raise AttributeError(
-            "module %r has no attribute %r" % (module.__name__, name), name=name, obj=module
-        )
+        raise AttributeError("module %r has no attribute %r" % (module.__name__, name), name=name, obj=module)
 
     return __getattr__
 

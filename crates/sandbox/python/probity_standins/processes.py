@@ -1,11 +1,11 @@
 """`subprocess` for one program only: Python itself, run within this interpreter.
 
-`[sys.executable, "-m", …]`, `[…, "-c", …]` and `[…, "script.py"]` run with their own arguments,
-environment, working folder, standard streams, warning filters and freshly imported modules of the project
-and its wheels.
+`[sys.executable, "-m", …]`, `[…, "-c", …]`, `[…, "script.py"]` and `[…, "-"]` (the program comes through
+standard input) run with their own arguments, environment, working folder, standard streams, warning filters
+and freshly imported modules of the project and its wheels.
 
-Invariants: everything above is restored afterwards; any other program, flag or option is refused, with the usual
-error if no such program exists. What the child writes to an inherited stream goes to the real descriptor,
+Invariants: everything above is restored afterwards; any other program, flag or option is refused, with the
+usual error if no such program exists. What the child writes to an inherited stream goes to the real descriptor,
 not to a test's capture of `sys.stdout`. A child with a pipe as standard input runs when that is closed or
 its result asked for.
 Absent: isolation of the standard library's own state, which parent and child share; signals, timeouts,
@@ -73,6 +73,8 @@ class Program:
             rest = rest[1:]
         if len(rest) >= 2 and rest[0] in ("-m", "-c"):
             return cls(rest[0], rest[1], rest[2:])
+        if not rest or rest[0] == "-":
+            return cls("-", "", rest[1:])
         if rest and not rest[0].startswith("-"):
             return cls("script", rest[0], rest[1:])
         return None
@@ -91,12 +93,18 @@ class Program:
             runpy.run_module(self.what, run_name="__main__", alter_sys=True)
         elif self.kind == "-c":
             sys.argv = ["-c", *self.args]
-            main = type(sys)("__main__")
-            sys.modules["__main__"] = main
-            exec(compile(self.what, "<string>", "exec"), main.__dict__)
+            self._run_text(self.what, "<string>")
+        elif self.kind == "-":
+            sys.argv = ["-", *self.args]
+            self._run_text(sys.stdin.read(), "<stdin>")
         else:
             sys.argv = [self.what, *self.args]
             runpy.run_path(self.what, run_name="__main__")
+
+    def _run_text(self, source: str, name: str) -> None:
+        main = type(sys)("__main__")
+        sys.modules["__main__"] = main
+        exec(compile(source, name, "exec"), main.__dict__)
 
 
 class Popen(_system_popen):

@@ -284,7 +284,10 @@ impl SuiteRun<'_> {
             session.records.records,
             &session.end,
         );
-        let report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
+        let mut report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
+        if let Some(suite) = &mut report.tests {
+            suite.environment = Some(self.environment.facts.digest);
+        }
         let report = match session.records.broken {
             // The results stay as evidence, but nothing is concluded from them.
             Some(message) => CheckReport {

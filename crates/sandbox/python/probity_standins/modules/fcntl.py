@@ -3,8 +3,8 @@
 `flock` locks belong to an open file: a second one of the same file has to wait, or is refused. `lockf` locks
 belong to the process, so within the only one there they always succeed.
 
-Invariants: constants have Linux's values. A wait that nobody could end raises `Unsupported`. The lock of a file
-that was closed is gone.
+Invariants: constants have Linux's values. A wait that nobody could end raises `Unsupported`. The lock of a
+file that was closed is gone.
 Absent: `fcntl()` and `ioctl()`, locks of duplicated descriptors.
 """
 

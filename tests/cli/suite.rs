@@ -294,6 +294,10 @@ fn every_kind_of_outcome_of_unittest_is_told_apart() {
 }
 
 /// Whether CPython 3.12 is installed; if not, says how to get it.
+#[allow(
+    clippy::print_stderr,
+    reason = "a test that does not run says why to whoever runs it"
+)]
 fn has_python_312() -> bool {
     let listed = Project::new(&[]).run(&["runtime", "list", "--json"]);
     let there = listed.json()["runtimes"]

@@ -220,10 +220,11 @@ fn a_missing_package_says_how_to_get_it() {
     insta::assert_snapshot!("suite_missing_package", ran.text());
 }
 
-/// Every kind of outcome that pytest knows, and some tricks, as data in `tests/pytest-records`.
-#[test]
-fn every_kind_of_outcome_is_told_apart() {
-    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/pytest-records");
+/// Every kind of outcome that a runner knows, and some tricks, as data in a folder of `tests/`.
+fn check_every_outcome(folder: &str, runner: &str, runtime: &str) {
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests")
+        .join(folder);
     let expected = std::fs::read(data.join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
     let project = Project::new(&[]);
@@ -232,7 +233,8 @@ fn every_kind_of_outcome_is_told_apart() {
         "check": [{
             "name": "tests",
             "kind": "suite",
-            "runner": "pytest",
+            "runner": runner,
+            "runtime": runtime,
             "python-path": expected["config"]["python_path"],
             "args": expected["config"]["args"],
             "expect": "any",
@@ -275,7 +277,7 @@ fn every_kind_of_outcome_is_told_apart() {
             .collect::<Vec<_>>()
     );
     for (field, of_tests) in [("reason", "reasons"), ("standins", "standins")] {
-        for (id, wanted) in expected[of_tests].as_object().unwrap() {
+        for (id, wanted) in expected[of_tests].as_object().into_iter().flatten() {
             let mut tests = suite["tests"].as_array().unwrap().iter();
             let test = tests.find(|test| test["id"] == id.as_str()).unwrap();
             assert_eq!(&test[field], wanted, "{id}");
@@ -410,4 +412,301 @@ fn standins_do_what_linux_does() {
     for (id, outcome) in outcomes {
         assert_eq!(outcome, "passed", "{id}");
     }
+}
+
+#[test]
+fn every_kind_of_outcome_of_pytest_is_told_apart() {
+    check_every_outcome("pytest-records", "pytest", "python");
+}
+
+#[test]
+fn every_kind_of_outcome_of_unittest_is_told_apart() {
+    check_every_outcome("unittest-records", "unittest", "python");
+}
+
+/// Whether CPython 3.12 is installed; if not, says how to get it.
+#[allow(
+    clippy::print_stderr,
+    reason = "a test that does not run says why to whoever runs it"
+)]
+fn has_python_312() -> bool {
+    let listed = Project::new(&[]).run(&["runtime", "list", "--json"]);
+    let there = listed.json()["runtimes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(|runtime| runtime["name"] == "python-3.12" && runtime["installed"] == true);
+    if !there {
+        eprintln!("not tested: run `probity runtime add python-3.12` (`cargo xtask test` does)");
+    }
+    there
+}
+
+#[test]
+fn every_kind_of_outcome_is_told_apart_on_python_312() {
+    if has_python_312() {
+        check_every_outcome("pytest-records", "pytest", "python-3.12");
+        check_every_outcome("unittest-records", "unittest", "python-3.12");
+    }
+}
+
+#[test]
+fn python_312_runs_suites() {
+    if !has_python_312() {
+        return;
+    }
+    let tests = r#"
+import asyncio
+import concurrent.futures
+import ctypes.util
+import multiprocessing
+import socket
+import subprocess
+import sys
+import threading
+import unittest
+
+import pytest
+from pkg import double
+
+
+@pytest.mark.parametrize("x", [1, 2])
+def test_double(x):
+    assert double(x) == 2 * x
+
+
+def test_text(tmp_path, capsys):
+    (tmp_path / "f").write_text("ab")
+    print((tmp_path / "f").read_text())
+    assert capsys.readouterr().out == "ab\n"
+
+
+def test_threads():
+    names = []
+    thread = threading.Thread(target=lambda: names.append(threading.current_thread().name))
+    thread.start()
+    thread.join()
+    assert names == [thread.name] and not thread.is_alive()
+
+
+def test_pool():
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(double, [1, 2])) == [2, 4]
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(lambda: 1 / 0).result()
+        (worker,) = pool._threads
+        assert worker.is_alive()
+    assert not worker.is_alive()
+
+
+def test_event_loop():
+    async def main():
+        await asyncio.sleep(1)
+        return await asyncio.to_thread(double, 2)
+
+    assert asyncio.run(main()) == 4
+
+
+def test_program():
+    done = subprocess.run([sys.executable, "-c", "print(1)"], capture_output=True)
+    assert done.stdout == b"1\n"
+
+
+def test_names():
+    assert socket.gethostname() and socket.inet_ntoa(b"\x7f\0\0\1") == "127.0.0.1"
+    with pytest.raises(OSError):
+        socket.getaddrinfo("example.org", 80)
+
+
+def test_missing_processes():
+    assert multiprocessing.current_process().name == "MainProcess"
+    multiprocessing.Process(target=double)
+
+
+def test_missing_library():
+    assert ctypes.POINTER(ctypes.c_int) and ctypes.util.find_library("c") is None
+    ctypes.CDLL(None)
+
+
+def test_missing_pool():
+    concurrent.futures.ProcessPoolExecutor()
+
+
+def test_waits_for_its_starter():
+    errors = []
+
+    def body():
+        try:
+            threading.main_thread().join()
+        except RuntimeError as error:
+            errors.append(error)
+
+    threading.Thread(target=body).start()
+    raise errors[0]
+
+
+def test_fails():
+    assert double(1) == 3
+
+
+class Case(unittest.TestCase):
+    def test_method(self):
+        for part in range(2):
+            with self.subTest(part=part):
+                self.assertEqual(double(part), 2 * part)
+"#;
+    let expect = "expect = \"any\"\nruntime = \"python-3.12\"";
+    let ran = project(CODE, tests, expect).run(&["verify", "--repo", "repo", "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    let document = ran.json();
+    let suite = &document["checks"][0]["tests"];
+    assert_eq!(suite["runtime"], "python-3.12 3.12.0");
+    for test in suite["tests"].as_array().unwrap() {
+        let id = test["id"].as_str().unwrap();
+        let message = test["message"].as_str().unwrap_or("");
+        let wanted = match id.rsplit("::").next().unwrap() {
+            "test_missing_library"
+            | "test_missing_processes"
+            | "test_missing_pool"
+            | "test_waits_for_its_starter" => {
+                assert!(message.contains("unsupported: "), "{id}: {message}");
+                "failed"
+            }
+            "test_fails" => "failed",
+            _ => "passed",
+        };
+        assert_eq!(test["outcome"], wanted, "{id}: {message}");
+    }
+    assert_eq!(suite["tests"].as_array().unwrap().len(), 14);
+}
+
+fn unittest_project(tests: &str, more: &str) -> Project {
+    let spec = format!(
+        "version = 1\n[[check]]\nname = \"tests\"\nkind = \"suite\"\nrunner = \"unittest\"\n\
+         python-path = [\"src\"]\n{more}\n"
+    );
+    Project::new(&[
+        ("src/pkg/__init__.py", CODE),
+        ("tests/test_pkg.py", tests),
+        ("probity.toml", &spec),
+    ])
+}
+
+const CASES: &str = r#"
+import unittest
+from pkg import double
+
+
+class Case(unittest.TestCase):
+    def test_double(self):
+        self.assertEqual(double(1), 2)
+
+    def test_last(self):
+        print("last")
+"#;
+
+#[test]
+fn unittest_runs_names_and_discovers() {
+    for (args, id) in [
+        ("[\"-s\", \"tests\"]", "test_pkg.Case.test_double"),
+        ("[\"discover\", \"tests\"]", "test_pkg.Case.test_double"),
+        ("[\"tests.test_pkg\"]", "tests.test_pkg.Case.test_double"),
+        ("[\"tests/test_pkg.py\"]", "tests.test_pkg.Case.test_double"),
+        (
+            "[\"-k\", \"double\", \"tests.test_pkg\"]",
+            "tests.test_pkg.Case.test_double",
+        ),
+    ] {
+        let more = format!("args = {args}\nexpect = [\"{id}\"]\npython-path = [\"src\", \".\"]");
+        let project = unittest_project(CASES, "expect = \"any\"");
+        let spec = project
+            .read("probity.toml")
+            .replace("python-path = [\"src\"]\nexpect = \"any\"", &more);
+        project.write("repo/probity.toml", &spec);
+        let ran = project.run(&["verify", "--repo", "repo", "--json"]);
+        assert_eq!(ran.code, 0, "{args}: {}", ran.text());
+        let suite = &ran.json()["checks"][0]["tests"];
+        assert_eq!(suite["runner"], "unittest 3.15.0");
+    }
+}
+
+#[test]
+fn what_unittest_does_not_run_does_not_pass() {
+    let expect = "args = [\"-s\", \"tests\"]\n\
+        expect = [\"test_pkg.Case.test_double\", \"test_pkg.Case.test_last\"]";
+    for (tests, wanted) in [
+        (CASES.replace("def test_last", "def other_last"), "missing"),
+        (
+            CASES.replace("        print", "        self.skipTest('')\n        print"),
+            "skipped",
+        ),
+        (
+            CASES.replace(
+                "        print",
+                "        __import__('os')._exit(0)\n        print",
+            ),
+            "incomplete",
+        ),
+        (format!("import absent_module\n{CASES}"), "missing"),
+    ] {
+        let project = unittest_project(&tests, expect);
+        let ran = project.run(&["verify", "--repo", "repo", "--json"]);
+        assert_eq!(ran.code, 1, "{wanted}: {}", ran.text());
+        assert_eq!(outcome(&ran.json(), "test_pkg.Case.test_last"), wanted);
+    }
+    // An unexpected success fails a run of unittest, and a run of nothing is no success.
+    for tests in [
+        CASES.replace(
+            "    def test_last",
+            "    @unittest.expectedFailure\n    def test_last",
+        ),
+        "import unittest\n".to_owned(),
+    ] {
+        let project = unittest_project(&tests, "args = [\"-s\", \"tests\"]\nexpect = \"any\"");
+        let ran = project.run(&["verify", "--repo", "repo"]);
+        assert_eq!(ran.code, 1, "{}", ran.text());
+    }
+}
+
+#[test]
+fn a_unittest_or_a_fixture_that_never_ends_costs_itself_only() {
+    let tests = format!(
+        "{CASES}\n    def test_endless(self):\n        while True:\n            pass\n\n\n\
+         class EndlessClass(unittest.TestCase):\n    @classmethod\n    def setUpClass(cls):\n        \
+         while True:\n            pass\n\n    def test_one(self):\n        pass\n\n\n\
+         class Last(unittest.TestCase):\n    def test_one(self):\n        pass\n"
+    );
+    let more = "args = [\"-s\", \"tests\"]\nexpect = \"any\"\nbudget = { test-fuel = \"5G\" }";
+    let ran = unittest_project(&tests, more).run(&["verify", "--repo", "repo", "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    let document = ran.json();
+    for (id, wanted) in [
+        ("Case.test_endless", "incomplete"),
+        ("EndlessClass.test_one", "incomplete"),
+        ("Case.test_double", "passed"),
+        ("Case.test_last", "passed"),
+        ("Last.test_one", "passed"),
+    ] {
+        assert_eq!(
+            outcome(&document, &format!("test_pkg.{id}")),
+            wanted,
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn unittest_needs_no_pytest() {
+    let lock = include_str!("../../crates/sandbox/python/pytest.lock");
+    let (at, _) = lock.match_indices("iniconfig==").next().unwrap();
+    let lock: String = lock[at..].lines().take(2).collect::<Vec<_>>().join("\n");
+    let tests = format!("import iniconfig\nimport importlib.util\n{CASES}").replace(
+        "        print",
+        "        self.assertIsNone(importlib.util.find_spec(\"pytest\"))\n        print",
+    );
+    let more = "args = [\"-s\", \"tests\"]\nexpect = \"any\"\nlock = \"requirements.lock\"";
+    let project = unittest_project(&tests, more);
+    project.write("repo/requirements.lock", &lock);
+    let ran = project.run(&["verify", "--repo", "repo"]);
+    assert_eq!(ran.code, 0, "{}", ran.text());
 }

@@ -1,0 +1,1 @@
+import nothing_like_this

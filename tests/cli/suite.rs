@@ -560,7 +560,7 @@ class Case(unittest.TestCase):
     assert_eq!(ran.code, 1, "{}", ran.text());
     let document = ran.json();
     let suite = &document["checks"][0]["tests"];
-    assert_eq!(suite["runtime"], "python-3.12 3.12.0");
+    assert_eq!(suite["runtime"], "python 3.12.0");
     for test in suite["tests"].as_array().unwrap() {
         let id = test["id"].as_str().unwrap();
         let message = test["message"].as_str().unwrap_or("");

@@ -272,7 +272,7 @@ impl SuiteRun<'_> {
     fn judge(&self, session: Session) -> CheckReport {
         let manifest = &self.environment.runtime().manifest;
         let title = match &session.records.version {
-            Some(version) => format!("{} {version}", manifest.name),
+            Some(version) => format!("{} {version}", manifest.language),
             None => manifest.title(),
         };
         let runner = session

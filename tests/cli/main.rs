@@ -16,11 +16,14 @@
 mod apply;
 #[cfg(unix)]
 mod cases;
+mod env;
 mod init;
+mod isolation;
 #[cfg(target_os = "linux")]
 mod orphans;
 mod pack;
 mod project;
+mod report;
 mod request;
 mod suite;
 mod verify;

@@ -94,6 +94,8 @@ fn every_test_has_a_result_of_its_own() {
     assert_eq!(check["assurance"], "in-guest");
     assert_eq!(check["tests"]["runtime"], "python 3.15.0");
     assert_eq!(check["tests"]["runner"], "pytest 9.2.0");
+    let environment = check["tests"]["environment"].as_str().unwrap();
+    assert!(environment.starts_with("sha256:"), "{environment}");
 }
 
 #[test]
@@ -274,12 +276,153 @@ fn check_every_outcome(folder: &str, runner: &str, runtime: &str) {
             .iter()
             .collect::<Vec<_>>()
     );
-    for (id, reason) in expected["reasons"].as_object().unwrap() {
-        let test = suite["tests"].as_array().unwrap().iter();
-        let given = test
-            .filter(|test| test["id"] == id.as_str())
-            .find_map(|test| test["reason"].as_str());
-        assert_eq!(given, reason.as_str(), "{id}");
+    for (field, of_tests) in [("reason", "reasons"), ("standins", "standins")] {
+        for (id, wanted) in expected[of_tests].as_object().unwrap() {
+            let mut tests = suite["tests"].as_array().unwrap().iter();
+            let test = tests.find(|test| test["id"] == id.as_str()).unwrap();
+            assert_eq!(&test[field], wanted, "{id}");
+        }
+    }
+}
+
+#[test]
+fn each_test_has_its_fuel_and_virtual_time_and_they_add_up() {
+    let tests = "import time\n\n\ndef test_quick():\n    pass\n\n\n\
+        def test_busy():\n    sum(range(100_000))\n\n\n\
+        def test_sleeps():\n    time.sleep(2)\n\n\n\
+        def test_spins():\n    while True:\n        pass\n\n\n\
+        def test_zz_in_another_guest():\n    time.sleep(1)\n";
+    let expect = "expect = \"any\"\nbudget = { test-fuel = \"3G\" }";
+    let project = project(CODE, tests, expect);
+    let args = ["verify", "--repo", "repo", "--json"];
+    let document = project.run(&args).json();
+    let check = &document["checks"][0];
+    let of = |name: &str, field: &str| {
+        let mut tests = check["tests"]["tests"].as_array().unwrap().iter();
+        let id = format!("tests/test_pkg.py::{name}");
+        let test = tests.find(|test| test["id"] == id.as_str()).unwrap();
+        test[field].as_u64().unwrap()
+    };
+    assert!(of("test_busy", "fuel") > 10 * of("test_quick", "fuel"));
+    assert!(of("test_quick", "fuel") > 10_000);
+    assert_eq!(of("test_quick", "duration_ns"), of("test_quick", "fuel"));
+    let slept = |name| of(name, "duration_ns") - of(name, "fuel");
+    assert_eq!(slept("test_busy"), 0);
+    // The last nanoseconds of a sleep pass by work.
+    assert!(slept("test_sleeps").abs_diff(2_000_000_000) < 10_000_000);
+    assert!(slept("test_zz_in_another_guest").abs_diff(1_000_000_000) < 10_000_000);
+    assert!(of("test_spins", "fuel") >= 3_000_000_000);
+    let tests = check["tests"]["tests"].as_array().unwrap().iter();
+    let sum: u64 = tests.map(|test| test["fuel"].as_u64().unwrap()).sum();
+    assert!(sum < check["fuel"].as_u64().unwrap(), "{sum}");
+}
+
+#[test]
+fn tracebacks_and_output_are_whole_in_the_document_and_what_is_left_out_is_said() {
+    let tests = r#"
+import sys
+
+
+def deep(n):
+    if n:
+        deep(n - 1)
+    raise ValueError("x" * 100_000)
+
+
+def test_deep():
+    deep(50)
+
+
+def test_lists():
+    assert list(range(1000)) == list(range(1, 1001))
+
+
+def test_loud():
+    print("y" * 1_000_000)
+
+
+def test_too_loud():
+    print("z" * 5_000_000, "the end")
+
+
+def test_flood():
+    sys.stderr.write("\x1b" * 20_000_000)
+"#;
+    let project = project(CODE, tests, "expect = \"any\"");
+    let ran = project.run(&["verify", "--repo", "repo", "--json"]);
+    let document = ran.json();
+    let of = |name: &str, field: &str| {
+        let mut tests = document["checks"][0]["tests"]["tests"]
+            .as_array()
+            .unwrap()
+            .iter();
+        let id = format!("tests/test_pkg.py::{name}");
+        let test = tests.find(|test| test["id"] == id.as_str()).unwrap();
+        test[field].as_str().unwrap_or_default().to_owned()
+    };
+    let deep = of("test_deep", "message");
+    assert!(deep.contains(&"x".repeat(100_000)), "{} bytes", deep.len());
+    assert!(deep.matches("deep(n - 1)").count() >= 50);
+    let lists = of("test_lists", "message");
+    assert!(lists.contains("999,") && !lists.contains("truncated"));
+    assert_eq!(of("test_loud", "stdout").trim_end(), "y".repeat(1_000_000));
+    let cut = of("test_too_loud", "stdout");
+    assert!(
+        cut.len() < 4_200_000 && cut.len() > 4_000_000,
+        "{}",
+        cut.len()
+    );
+    assert!(
+        cut.ends_with(
+            "the end
+"
+        ) && cut.contains("characters left out")
+    );
+    let flood = of("test_flood", "stderr");
+    assert!(flood.contains("characters left out"), "{}", flood.len());
+    assert_eq!(outcome(&document, "test_flood"), "passed");
+}
+
+/// What stand-ins promise, as tests in `tests/standins` that also pass on Linux.
+fn check_standins(runtime: &str) {
+    let repo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/standins");
+    let project = Project::new(&[]);
+    let spec = serde_json::json!({
+        "version": 1,
+        "check": [{
+            "name": "tests",
+            "kind": "suite",
+            "runner": "pytest",
+            "runtime": runtime,
+            "expect": "any",
+        }],
+    });
+    project.write("spec.json", &spec.to_string());
+    let ran = project.run(&[
+        "verify",
+        "--json",
+        "--spec",
+        "spec.json",
+        "--repo",
+        repo.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    let outcomes = outcomes(&ran.json());
+    assert!(outcomes.len() > 8, "{outcomes:?}");
+    for (id, outcome) in outcomes {
+        assert_eq!(outcome, "passed", "{id}");
+    }
+}
+
+#[test]
+fn standins_do_what_linux_does() {
+    check_standins("python");
+}
+
+#[test]
+fn standins_do_what_linux_does_on_python_312() {
+    if has_python_312() {
+        check_standins("python-3.12");
     }
 }
 

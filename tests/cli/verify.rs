@@ -265,3 +265,18 @@ budget = { module-size = "100 KiB" }
     assert_eq!(document["checks"][1]["cause"]["type"], "limit");
     assert_eq!(document["checks"][1]["cause"]["limit"], "module-size");
 }
+
+/// A reader that went away changes nothing of what the exit code tells.
+#[test]
+fn a_closed_pipe_does_not_turn_a_failure_into_a_success() {
+    let spec =
+        "version = 1\n[[check]]\nname = \"there\"\nkind = \"file-exists\"\npath = \"absent\"\n";
+    let project = Project::new(&[("probity.toml", spec)]);
+    for form in ["--json", "--report=human"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = project.command(&["verify", "--repo", "repo", form]);
+        let status = command.stdout(writer).status().unwrap();
+        assert_eq!(status.code(), Some(1), "{form}");
+    }
+}

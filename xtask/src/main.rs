@@ -8,10 +8,13 @@ mod diffs;
 mod fuel;
 mod fuzz;
 mod packs;
+mod parity;
 mod probity;
 mod repeat;
+mod reports;
 mod runner;
 mod soak;
+mod suites;
 mod tasks;
 mod test;
 mod wasi_testsuite;
@@ -30,16 +33,25 @@ Usage: cargo xtask CHORE
                      rebuild the release tasks of tests/tasks from PyPI and judge each
                      three ways; without IDs all of them. On another runtime than the
                      usual one no test is excluded, so what differs there is named
-  bench [apply|calls|fuel]
+  parity [ID …] [--also PYTHON] [--recorded] [--update]
+                     run the suites of the release tasks and of tests/parity/packages here
+                     and in the sandbox and compare them test by test; --also shows what a
+                     further Python makes of the tests that differ (`pyodide`: CPython
+                     3.14 from npm); --recorded compares what the last runs showed;
+                     --update writes the table into docs/python.md (without IDs only)
+  bench [apply|calls|fuel|suites]
                      apply: time probity apply beside git apply, as whole processes in
                      pairs; calls: time a guest's calls to the filesystem beside the same
                      in wasmtime's own WASI on tmpfs; fuel: time what metering costs;
+                     suites: time Python suites beside native pytest;
                      without a name all
   fuzz [--seconds N] [TARGET …]
                      run the fuzz targets of fuzz/ (all of them, 60 s each) on seeds
                      made from the conformance cases
   repeat [--times N] judge one patch N times (40), in workers and threads, on one and on
                      all processors, and compare the verdicts
+  reports            write reports of a suite that tries to break them, and read them with
+                     programs of other people, of pinned versions from PyPI
   soak [--seconds N] [calls|modules|components …]
                      run random guests (all kinds, 60 s each): calls of every function of
                      WASI, and modules and components through the whole path
@@ -68,9 +80,11 @@ fn main() -> ExitCode {
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
         "repeat" => repeat::run(rest),
+        "reports" => reports::run(rest),
         "soak" => soak::run(rest),
         "diffs" => diffs::run(rest),
         "packs" => packs::run(rest),
+        "parity" => parity::run(rest),
         "wasi-testsuite" => wasi_testsuite::run(rest),
         "help" | "--help" | "-h" => {
             say(USAGE);

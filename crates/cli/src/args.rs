@@ -6,6 +6,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use probity_sandbox::Conditions;
 
+use crate::report::Format;
+
 /// The year 2500, in nanoseconds since 1970: clocks that start later could run over.
 const MAX_START_TIME: u64 = 16_725_225_600_000_000_000;
 
@@ -150,10 +152,19 @@ Examples:
   probity verify --repo . --patch fix.diff
   git diff | probity verify --patch - --json
   probity verify --spec checks/probity.toml
+  probity verify --patch fix.diff --report junit=report.xml --report tap=report.tap
 
 Without --spec, `probity.toml` of the repository is used; if there is none, the checks
 that `probity init` would write. A patch cannot change the spec that judges it: the spec
-is read from disk, never from the patched tree.")]
+is read from disk, never from the patched tree.
+
+Reports:
+  human  for people: failures first, the slowest tests, then what passed (the default)
+  json   everything, see docs/verdict-schema.md; the same but for `timings` each time
+  junit  JUnit XML for GitHub, GitLab and Jenkins; long output is cut
+  tap    TAP version 14, a subtest for each suite; long output is cut
+A file is written whole or not at all; one that cannot be written ends with exit code 5.
+There is a report only if there is a verdict: not when the patch is refused.")]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) repo: RepoArgs,
@@ -167,9 +178,42 @@ pub(crate) struct VerifyArgs {
     pub(crate) spec: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
-    /// Print the verdict as JSON (schema `probity.verdict/1`).
+    /// Report the verdict as human, json, junit or tap, on standard output or in a file;
+    /// may be given several times.
+    #[arg(long = "report", value_name = "FORMAT[=FILE]", value_parser = report)]
+    pub(crate) reports: Vec<ReportArg>,
+    /// Short for `--report json`: print the verdict as JSON (schema `probity.verdict/1`).
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A report that is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ReportArg {
+    /// Its form.
+    pub(crate) format: Format,
+    /// Where it goes; `None` is standard output.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// `FORMAT` or `FORMAT=FILE`; the file `-` is standard output.
+fn report(text: &str) -> Result<ReportArg, String> {
+    let (name, file) = match text.split_once('=') {
+        None | Some((_, "-")) => (text.split('=').next().unwrap_or(text), None),
+        Some((_, "")) => return Err("the file's name is missing after `=`".to_owned()),
+        Some((name, file)) => (name, Some(PathBuf::from(file))),
+    };
+    let format = Format::ALL.iter().find(|(known, _)| *known == name);
+    match format {
+        Some((_, format)) => Ok(ReportArg {
+            format: *format,
+            file,
+        }),
+        None => Err(format!(
+            "`{name}` is no form of report; there are {}",
+            Format::ALL.map(|(name, _)| name).join(", ")
+        )),
+    }
 }
 
 #[derive(Debug, Args)]

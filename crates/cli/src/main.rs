@@ -8,6 +8,7 @@ mod cache;
 mod commands;
 mod failure;
 mod fetch;
+mod progress;
 mod report;
 mod ui;
 

@@ -16,6 +16,8 @@ use crate::report::escape;
 
 /// How long work may take before its progress is shown.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// Fewer columns are taken for a terminal that does not know its own.
+const MIN_WIDTH: usize = 40;
 
 /// Set while files are being put in place: an interrupt then waits for the end.
 static COMMITTING: AtomicBool = AtomicBool::new(false);
@@ -60,17 +62,60 @@ pub(crate) enum Style {
     Strong,
 }
 
+/// What the reader of a text can see.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Whether it shows colours.
+    pub(crate) colour: bool,
+    /// Columns of the terminal; `None` where lines may be as long as they like.
+    pub(crate) width: Option<usize>,
+}
+
+impl Look {
+    /// For files: no colour, no width.
+    pub(crate) const PLAIN: Self = Self {
+        colour: false,
+        width: None,
+    };
+
+    /// `text` in `style`, if the terminal shows it.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        let code = match style {
+            Style::Plain => return text.to_owned(),
+            Style::Good => "32",
+            Style::Bad => "31;1",
+            Style::Doubtful => "33",
+            Style::Faint => "2",
+            Style::Strong => "1",
+        };
+        if self.colour {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
 /// Standard streams and what they can show.
 pub(crate) struct Ui {
-    colour: bool,
+    look: Look,
     terminal: bool,
 }
 
 impl Ui {
     pub(crate) fn new() -> Self {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let output = io::stdout().is_terminal();
+        let columns = || console::Term::stdout().size_checked();
         Self {
-            colour: io::stdout().is_terminal() && !no_colour,
+            look: Look {
+                colour: output && !no_colour,
+                width: if output {
+                    columns().map(|(_, width)| usize::from(width).max(MIN_WIDTH))
+                } else {
+                    None
+                },
+            },
             terminal: io::stderr().is_terminal(),
         }
     }
@@ -103,19 +148,12 @@ impl Ui {
 
     /// `text` in `style`, if the terminal shows it.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
-        let code = match style {
-            Style::Plain => return text.to_owned(),
-            Style::Good => "32",
-            Style::Bad => "31;1",
-            Style::Doubtful => "33",
-            Style::Faint => "2",
-            Style::Strong => "1",
-        };
-        if self.colour {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
+        self.look.paint(style, text)
+    }
+
+    /// What standard output shows.
+    pub(crate) const fn look(&self) -> Look {
+        self.look
     }
 
     /// Explains a failure, with what to do next.

@@ -13,6 +13,8 @@ CONFIG is a JSON file:
     seed         integer for the global random generator (default 0)
     skip         ids of tests that are not run: those that an earlier session of the suite has begun
                  (default none)
+    only         ids of the tests that are run (default all)
+    pause        whether the session stops after collection, to go on in a snapshot (default false)
     bundled      top-level names of the runtime's own third-party packages that may be imported
                  (default none, `["*"]` all)
 

@@ -80,12 +80,15 @@ def quick_dir(*holder: object) -> list[str]:
 
 
 def all_nodes(node: ast.AST) -> list[ast.AST]:
-    """The node and all below it, each before its children: without a generator for each level."""
-    found, left = [], [node]
-    while left:
-        node = left.pop()
-        found.append(node)
-        left.extend(reversed(list(ast.iter_child_nodes(node))))
+    """The node and all below it that have a place in the source, which is all that is asked for."""
+    found = [node]
+    for parent in found:
+        for value in vars(parent).values():
+            if isinstance(value, ast.AST):
+                if value._attributes or value._fields:
+                    found.append(value)
+            elif type(value) is list:
+                found.extend(inner for inner in value if isinstance(inner, ast.AST))
     return found
 
 

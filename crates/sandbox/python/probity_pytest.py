@@ -30,13 +30,14 @@ from __future__ import annotations
 import platform
 import sys
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from _pytest import capture
 
+from probity_parts import Parts
 from probity_records import Records, text
 from probity_standins import ledger
 
@@ -50,6 +51,7 @@ class Finding:
 
     phases: dict[str, pytest.TestReport] = field(default_factory=dict)
     raised: dict[str, str] = field(default_factory=dict)
+    skipped_part: bool = False
     failed_part: pytest.TestReport | None = None
 
     def outcome(self) -> str:
@@ -100,9 +102,11 @@ class Finding:
 class Reporter:
     """The plugin object."""
 
-    def __init__(self, records: Records, skip: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, records: Records, skip: frozenset[str] = frozenset(), only: frozenset[str] | None = None
+    ) -> None:
         self.records = records
-        self.skip = skip
+        self.skip, self.only = skip, only
         self.current: dict[str, Finding] = {}
         self.done: dict[str, list[dict[str, Any]]] = {}
         self.wanted: Counter[str] = Counter()
@@ -130,7 +134,11 @@ class Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if text(item.nodeid) not in self.skip]
+        items[:] = [item for item in items if self.wants(text(item.nodeid))]
+
+    def wants(self, nodeid: str) -> bool:
+        """Whether the test is to run in this session."""
+        return nodeid not in self.skip and (self.only is None or nodeid in self.only)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -165,6 +173,9 @@ class Reporter:
             finding.phases[report.when] = report
             if raised is not None:
                 finding.raised[report.when] = raised.exconly()
+            elif finding.skipped_part:  # the report of a subtest came first, this is the whole test's
+                finding.raised.pop(report.when, None)
+            finding.skipped_part = raised is not None and isinstance(raised.value, pytest.skip.Exception)
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -275,26 +286,54 @@ def explain_whole() -> None:
                 module.running_on_ci = lambda: True
 
 
-def run(
-    records: Records, args: list[str], shadowed: list[str], skip: frozenset[str] = frozenset()
-) -> int:
-    """Run pytest with the plugin, between the first and the last record; return its exit code."""
-    records.write(
-        {
-            "event": "session",
-            "python": platform.python_version(),
-            "runner": "pytest",
-            "runner_version": pytest.__version__,
-            "shadowed": shadowed,
-        }
-    )
-    capture_through_sys()
-    explain_whole()
-    reporter = Reporter(records, skip)
-    try:
-        code = int(pytest.main(args, plugins=[reporter]))
-    except BaseException as error:  # pytest.main lets only what it cannot handle escape
-        records.write({"event": "internal-error", "message": records.describe(error)})
-        code = int(pytest.ExitCode.INTERNAL_ERROR)
-    records.write({"event": "finish", "exit": code, "tests": reporter.results})
-    return code
+class Run:
+    """One session with the plugin, between the first and the last record."""
+
+    def __init__(
+        self,
+        records: Records,
+        args: list[str],
+        shadowed: list[str],
+        skip: frozenset[str] = frozenset(),
+        only: frozenset[str] | None = None,
+    ) -> None:
+        self.records, self.args = records, args
+        self.reporter = Reporter(records, skip, only)
+        self.parts = Parts(args, [self.reporter])
+        records.write(
+            {
+                "event": "session",
+                "python": platform.python_version(),
+                "runner": "pytest",
+                "runner_version": pytest.__version__,
+                "shadowed": shadowed,
+            }
+        )
+        capture_through_sys()
+        explain_whole()
+
+    def whole(self) -> int:
+        """Run all of it; pytest's exit code."""
+        return self.ended(self.broken_by(lambda: int(pytest.main(self.args, plugins=[self.reporter]))))
+
+    def collect(self) -> int | None:
+        """Run it up to the end of collection; the exit code if it came to its end."""
+        code = self.broken_by(self.parts.collect)
+        return None if code is None else self.ended(code)
+
+    def proceed(self, ids: list[str]) -> int:
+        """Run these tests and the rest of it; pytest's exit code."""
+        return self.ended(self.broken_by(lambda: self.parts.proceed(ids)))
+
+    def broken_by(self, step: Callable[[], int | None]) -> int | None:
+        """What the step returns; an error that pytest did not handle is a record."""
+        try:
+            return step()
+        except BaseException as error:
+            self.records.write({"event": "internal-error", "message": self.records.describe(error)})
+            return int(pytest.ExitCode.INTERNAL_ERROR)
+
+    def ended(self, code: int) -> int:
+        """Write the last record."""
+        self.records.write({"event": "finish", "exit": code, "tests": self.reporter.results})
+        return code

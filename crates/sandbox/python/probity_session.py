@@ -10,13 +10,15 @@ Absent: the records of tests (probity_pytest.py, probity_unittest.py).
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
+import random
 import sys
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import probity_records
 import probity_standins
@@ -61,6 +63,8 @@ class Config:
     results_size: int = 64 * 1024 * 1024
     seed: int = 0
     skip: list[str] = field(default_factory=list)
+    only: list[str] | None = None
+    pause: bool = False
     bundled: list[str] = field(default_factory=list)
 
     @property
@@ -69,11 +73,35 @@ class Config:
         return [os.path.normpath(os.path.join(self.root, part)) for part in self.python_path]
 
 
-def main(config_path: str) -> NoReturn:
-    """Run the session that a file describes, and end the process with its exit code."""
+_paused: Session | None = None
+
+
+def main(config_path: str) -> None:
+    """Run the session that a file describes, and end the process with its exit code.
+
+    If it is to be paused, return after collection.
+    """
+    global _paused
     with open(config_path, encoding="utf-8") as file:
         config = json.load(file)
-    code = run(Config(**config))
+    session = Session(Config(**config))
+    code = session.begin()
+    if code is not None:
+        leave(code)
+    gc.collect()
+    gc.freeze()  # what collection left stays, in every guest that goes on from here
+    _paused = session
+
+
+def proceed(ids: str) -> NoReturn:
+    """Go on with a session that was paused: with the tests of the JSON list `ids`, in hexadecimal."""
+    assert _paused is not None
+    random.seed(_paused.config.seed)
+    leave(_paused.proceed(json.loads(bytes.fromhex(ids))))
+
+
+def leave(code: int) -> NoReturn:
+    """End the process."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -82,7 +110,7 @@ def main(config_path: str) -> NoReturn:
     os._exit(code)
 
 
-def resume(config_path: str) -> NoReturn:
+def resume(config_path: str) -> None:
     """The same in a warmed-up interpreter, after making it look as if it had just started."""
     import logging
     import tempfile
@@ -104,22 +132,50 @@ def time_now(like: float) -> float:
 
 
 def run(config: Config) -> int:
-    """Run the session."""
-    records = probity_records.Records(config.results, config.results_size)
-    try:
+    """Run a whole session; its exit code."""
+    code = Session(config).begin()
+    assert code is not None
+    return code
+
+
+class Session:
+    """A session from its set-up on."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.records = probity_records.Records(config.results, config.results_size)
+        self.run: Any = None
+
+    def begin(self) -> int | None:
+        """Set it up and run it, whole or up to its pause; the exit code if it came to its end."""
+        config = self.config
         try:
-            prepare(config)
-            runner = import_runner(config.runner)
-            names = shadowed(config.project_folders + config.site)
-        except BaseException as error:
-            records.write({"event": "runner-error", "message": records.describe(error)})
-            return SETUP_FAILED
-        args = list(config.args)
-        if config.runner == "pytest":
-            args[:0] = [*OPTIONS, "--rootdir=" + config.root]
-        return runner.run(records, args, names, frozenset(config.skip))
-    finally:
-        records.close()
+            try:
+                prepare(config)
+                runner = import_runner(config.runner)
+                names = shadowed(config.project_folders + config.site)
+            except BaseException as error:
+                self.records.write({"event": "runner-error", "message": self.records.describe(error)})
+                return SETUP_FAILED
+            args = list(config.args)
+            if config.runner == "pytest":
+                args[:0] = [*OPTIONS, "--rootdir=" + config.root]
+            only = None if config.only is None else frozenset(config.only)
+            self.run = runner.Run(self.records, args, names, frozenset(config.skip), only)
+            code = self.run.collect() if config.pause else self.run.whole()
+        except BaseException:
+            self.records.close()
+            raise
+        if code is not None:
+            self.records.close()
+        return code
+
+    def proceed(self, ids: list[str]) -> int:
+        """Run these tests and the rest of it; the exit code."""
+        try:
+            return int(self.run.proceed(ids))
+        finally:
+            self.records.close()
 
 
 def import_runner(name: str) -> ModuleType:
@@ -142,8 +198,6 @@ def prepare(config: Config) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(config.project_folders)  # for child programs
     os.environ.setdefault("COLUMNS", "80")
     os.chdir(config.root)
-    import random
-
     random.seed(config.seed)
 
 

@@ -27,7 +27,7 @@ import sys
 import unittest
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import loader, suite
 
@@ -308,67 +308,122 @@ def watch(part: Any, keep: Any, result: Result) -> None:
             watch(inner, keep, result)
 
 
-def run_tests(program: Program, records: Records, skip: frozenset[str], streams: Any) -> Result:
-    """Announce the tests, run them and report each."""
-    whole = program.test
-    for test in tests_of(whole):
+def announced(program: Program, records: Records, wants: Callable[[str], bool]) -> Counter[str]:
+    """Report what was loaded and what could not be; the ids of the tests that are wanted."""
+    for test in tests_of(program.test):
         if not_loaded(test):
             report_not_loaded(test, records)
-    wanted = [identity(test) for test in tests_of(whole) if not not_loaded(test)]
-    wanted = Counter(name for name in wanted if name not in skip)
+    names = [identity(test) for test in tests_of(program.test) if not not_loaded(test)]
+    wanted = Counter(name for name in names if wants(name))
     unique = list(wanted)
     for start in range(0, len(unique), IDS_PER_RECORD):
         records.write({"event": "collected", "ids": unique[start : start + IDS_PER_RECORD]})
-    result = Result(records, streams, wanted + Counter(skip))
+    return wanted
+
+
+def run_tests(program: Program, wanted: Counter[str], result: Result) -> None:
+    """Run the wanted tests and report each."""
     result.failfast, result.tb_locals = bool(program.failfast), bool(getattr(program, "tb_locals", False))
-    watch(whole, lambda test: not not_loaded(test) and identity(test) in wanted, result)
+    watch(program.test, lambda test: not not_loaded(test) and identity(test) in wanted, result)
     with warnings.catch_warnings():
         if program.warnings:
             warnings.simplefilter(program.warnings)
         result.startTestRun()
         try:
-            whole(result)
+            program.test(result)
         finally:
             result.stopTestRun()
             result.end()
-    return result
 
 
-def run(
-    records: Records, args: list[str], shadowed: list[str], skip: frozenset[str] = frozenset()
-) -> int:
-    """Run unittest between the first and the last record; return its exit code."""
-    version = platform.python_version()
-    records.write(
-        {
-            "event": "session",
-            "python": version,
-            "runner": "unittest",
-            "runner_version": version,
-            "shadowed": shadowed,
-        }
-    )
-    if any(arg.startswith(DISCOVER) for arg in args) and args[0] != "discover":
-        args = ["discover", *args]
-    kept = sys.stdout, sys.stderr, list(sys.argv)
-    streams = Capture(sys.stdout, "strict"), Capture(sys.stderr, "backslashreplace")
-    sys.argv[:] = ["python -m unittest", *args]
-    code, results = 1, 0
-    try:
-        program = Program(args)
+class Run:
+    """One session of unittest, between the first and the last record."""
+
+    def __init__(
+        self,
+        records: Records,
+        args: list[str],
+        shadowed: list[str],
+        skip: frozenset[str] = frozenset(),
+        only: frozenset[str] | None = None,
+    ) -> None:
+        self.records, self.skip, self.only = records, skip, only
+        discovers = any(arg.startswith(DISCOVER) for arg in args) and args[0] != "discover"
+        self.args = ["discover", *args] if discovers else args
+        self.program: Program | None = None
+        self.wanted: Counter[str] = Counter()
+        self.results = 0
+        version = platform.python_version()
+        records.write(
+            {
+                "event": "session",
+                "python": version,
+                "runner": "unittest",
+                "runner_version": version,
+                "shadowed": shadowed,
+            }
+        )
+
+    def whole(self) -> int:
+        """Run all of it; its exit code."""
+        code = self.guarded(self.load)
+        return self.ended(self.guarded(self.test) if code is None else code)
+
+    def collect(self) -> int | None:
+        """Load the tests; the exit code if that is the end of it."""
+        code = self.guarded(self.load)
+        if code is None and not self.wanted:
+            code = self.guarded(self.test)
+        return None if code is None else self.ended(code)
+
+    def proceed(self, ids: list[str]) -> int:
+        """Run these tests; the exit code."""
+        self.wanted = Counter({name: self.wanted[name] for name in ids if name in self.wanted})
+        return self.ended(self.guarded(self.test))
+
+    def wants(self, name: str) -> bool:
+        """Whether the test is to run in this session."""
+        return name not in self.skip and (self.only is None or name in self.only)
+
+    def load(self) -> None:
+        """Load the tests and announce them."""
+        self.program = Program(self.args)
+        self.wanted = announced(self.program, self.records, self.wants)
+
+    def test(self) -> int:
+        """Run the wanted tests; the exit code."""
+        program = self.program
+        streams = Capture(sys.stdout, "strict"), Capture(sys.stderr, "backslashreplace")
+        result = Result(self.records, streams, self.wanted + Counter(self.skip))
+        kept = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = streams
-        result = run_tests(program, records, skip, streams)
-        results = result.results
-        failed = not result.wasSuccessful() or bool(program.testLoader.errors)
-        code = 1 if failed else 0 if result.testsRun or result.skipped or skip else NO_TESTS
-    except KeyboardInterrupt as error:
-        records.write({"event": "interrupted", "message": records.describe(error)})
-    except SystemExit as error:
-        message = "unittest does not take the arguments %r (exit code %s)" % (args, error.code)
-        records.write({"event": "internal-error", "message": records.text(message)})
-    except BaseException as error:  # unittest lets only what it cannot handle escape
-        records.write({"event": "internal-error", "message": records.describe(error)})
-    finally:
-        sys.stdout, sys.stderr, sys.argv[:] = kept
-    records.write({"event": "finish", "exit": code, "tests": results})
-    return code
+        try:
+            run_tests(program, self.wanted, result)
+        finally:
+            sys.stdout, sys.stderr = kept
+            self.results = result.results
+        if not result.wasSuccessful() or program.testLoader.errors:
+            return 1
+        return 0 if result.testsRun or result.skipped or self.skip else NO_TESTS
+
+    def guarded(self, step: Callable[[], int | None]) -> int | None:
+        """What the step returns; an error that unittest did not handle is a record."""
+        kept = list(sys.argv)
+        sys.argv[:] = ["python -m unittest", *self.args]
+        try:
+            return step()
+        except KeyboardInterrupt as error:
+            self.records.write({"event": "interrupted", "message": self.records.describe(error)})
+        except SystemExit as error:
+            message = "unittest does not take the arguments %r (exit code %s)" % (self.args, error.code)
+            self.records.write({"event": "internal-error", "message": self.records.text(message)})
+        except BaseException as error:  # unittest lets only what it cannot handle escape
+            self.records.write({"event": "internal-error", "message": self.records.describe(error)})
+        finally:
+            sys.argv[:] = kept
+        return 1
+
+    def ended(self, code: int) -> int:
+        """Write the last record."""
+        self.records.write({"event": "finish", "exit": code, "tests": self.results})
+        return code

@@ -1,5 +1,7 @@
 //! Running one guest: what it is given, how it ended, what it left.
 
+use std::fs::File;
+
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use serde::{Deserialize, Serialize};
@@ -59,8 +61,8 @@ pub struct Invocation {
     pub entry: Entry,
     /// The state to begin in; `None` for that of the module itself.
     pub from: Option<Snapshot>,
-    /// Whether a snapshot is taken at the end, if the guest returns by itself.
-    pub keep: bool,
+    /// What is kept of the guest, if it returns by itself.
+    pub keep: Keep,
     /// Seed of every source of randomness.
     pub seed: u64,
     /// Virtual time at the start, in nanoseconds since the Unix epoch.
@@ -73,6 +75,36 @@ pub struct Invocation {
     pub cancel: Cancel,
     /// Hears what it writes to the results channel, as it does.
     pub listener: Option<Listener>,
+}
+
+/// What is kept of a guest that returns by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Keep {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A snapshot, in [`Run::taken`].
+    Snapshot,
+}
+
+/// What a guest that was paused goes on with.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    /// The text, see [`Entry::Turn`].
+    pub text: String,
+    /// Whether `budget.test_fuel` bounds the work between two writes to the results channel.
+    pub sliced: bool,
+    /// Every bound. Memory, files and descriptors count from the guest's beginning.
+    pub budget: Budget,
+    /// Ends the guest early, if the embedder wants to.
+    pub cancel: Cancel,
+}
+
+/// A guest between two turns: its state, and what its host knows. It goes on as often as is
+/// wanted, each time from here.
+pub(crate) struct Resting {
+    snapshot: Snapshot,
+    host: Host,
 }
 
 /// How a module is entered.
@@ -196,7 +228,7 @@ impl Invocation {
             preopens: Vec::new(),
             entry: Entry::Command,
             from: None,
-            keep: false,
+            keep: Keep::Nothing,
             seed: 0,
             start_time: START_TIME,
             sliced: false,
@@ -218,9 +250,39 @@ impl Invocation {
     /// # Errors
     /// Only for faults of the host; whatever the guest does is an [`Ending`].
     pub(crate) fn run_here(self, engine: &Engine, code: &Code) -> Result<Run, RunError> {
+        let (host, begin, cancel) = self.parts(code)?;
+        let (run, taken, _) = begin.run(engine, code, host, cancel)?;
+        Ok(Run { taken, ..run })
+    }
+
+    /// The same; a guest that returns by itself rests afterwards, its memory in `file`.
+    ///
+    /// # Errors
+    /// As [`run_here`](Self::run_here), and when its state cannot be kept.
+    pub(crate) fn pause_here(
+        self,
+        engine: &Engine,
+        code: &Code,
+        file: File,
+    ) -> Result<(Run, Option<Resting>), RunError> {
+        let (host, mut begin, cancel) = self.parts(code)?;
+        begin.keep = Keep::Snapshot;
+        let (run, taken, host) = begin.run(engine, code, host, cancel)?;
+        let resting = match taken {
+            Some(taken) => {
+                let snapshot = Snapshot::keep_in(file, &taken)
+                    .map_err(|error| RunError::Engine(format!("cannot keep a guest: {error}")))?;
+                Some(Resting { snapshot, host })
+            }
+            None => None,
+        };
+        Ok((run, resting))
+    }
+
+    /// The host of the guest, and where it begins.
+    fn parts(self, code: &Code) -> Result<(Host, Begin, Cancel), RunError> {
         let budget = self.budget;
         let fs = self.mounts.build(Quota::from(&budget), self.start_time)?;
-        let cancel = self.cancel;
         let host = Host::new(
             HostSetup {
                 kind: code.kind(),
@@ -237,6 +299,75 @@ impl Invocation {
             },
             &budget,
         )?;
+        let begin = Begin {
+            entry: self.entry,
+            from: self.from,
+            keep: self.keep,
+        };
+        Ok((host, begin, self.cancel))
+    }
+}
+
+impl Resting {
+    /// Goes on with one turn on this thread, whose stack must hold the guest's.
+    ///
+    /// # Errors
+    /// Only for faults of the host.
+    pub(crate) fn go_on(
+        &mut self,
+        engine: &Engine,
+        code: &Code,
+        turn: Turn,
+    ) -> Result<Run, RunError> {
+        let slice = turn.sliced.then_some(turn.budget.test_fuel.0);
+        let host = self.host.fork(&turn.budget, slice, None);
+        let begin = Begin {
+            entry: Entry::Turn(turn.text),
+            from: Some(self.snapshot.clone()),
+            keep: Keep::Nothing,
+        };
+        // What the first turn writes to, the others most likely do.
+        let cold = !self.snapshot.is_hot();
+        let snapshot = &mut self.snapshot;
+        let (run, _, _) = begin.run_and(engine, code, host, turn.cancel, |memory| {
+            if cold {
+                snapshot.heat(memory);
+            }
+        })?;
+        Ok(run)
+    }
+}
+
+/// Where a guest begins, and whether its state at the end is wanted.
+struct Begin {
+    entry: Entry,
+    from: Option<Snapshot>,
+    keep: Keep,
+}
+
+impl Begin {
+    /// Runs the guest to its end. Its host is given back without what it printed and
+    /// reported, as far as that is in the run.
+    fn run(
+        self,
+        engine: &Engine,
+        code: &Code,
+        host: Host,
+        cancel: Cancel,
+    ) -> Result<(Run, Option<Taken>, Host), RunError> {
+        self.run_and(engine, code, host, cancel, |_| {})
+    }
+
+    /// The same; `look` is shown the guest's memory as it is at the end, if it called its
+    /// host at all.
+    fn run_and(
+        self,
+        engine: &Engine,
+        code: &Code,
+        host: Host,
+        cancel: Cancel,
+        look: impl FnOnce(&[u8]),
+    ) -> Result<(Run, Option<Taken>, Host), RunError> {
         let failed = |error: wasmtime::Error| RunError::Engine(clean(&format!("{error:#}")));
         let mut store = Store::new(engine.raw(), host);
         store.limiter(|host| &mut host.limits);
@@ -257,43 +388,33 @@ impl Invocation {
             }
         });
         let started = std::time::Instant::now();
-        let begin = Begin {
-            entry: self.entry,
-            from: self.from,
-            keep: self.keep,
-        };
-        let (ending, taken) = match begin.enter(engine, code, &mut store) {
+        let (ending, taken) = match self.enter(engine, code, &mut store) {
             Ok(ended) => ended,
             Err(error) => (ending_of(&error, store.data())?, None),
         };
         let wall_time = WallTime::from(started.elapsed());
         let fuel = Fuel(store.data().burned(store.get_fuel().map_err(failed)?));
+        if let Some(memory) = store.data().memory() {
+            look(memory.data(&store));
+        }
         let mut host = store.into_data();
         let marks = host.finish_results(fuel);
-        Ok(Run {
+        let run = Run {
             ending,
             fuel,
             limits: host.limits_met(),
             memory_peak: ByteSize(host.limits.memory_peak()),
             reads: host.fs.read_set(),
-            stdout: host.stdout.finish(),
-            stderr: host.stderr.finish(),
-            results: host.results,
-            taken,
+            stdout: host.stdout.take().finish(),
+            stderr: host.stderr.take().finish(),
+            results: std::mem::take(&mut host.results),
+            taken: None,
             marks,
             wall_time,
-        })
+        };
+        Ok((run, taken, host))
     }
-}
 
-/// Where a guest begins, and whether its state at the end is wanted.
-struct Begin {
-    entry: Entry,
-    from: Option<Snapshot>,
-    keep: bool,
-}
-
-impl Begin {
     /// Instantiates and calls the entry. Every bound is armed before, since a module's start
     /// function runs during instantiation.
     fn enter(
@@ -329,11 +450,12 @@ impl Begin {
                 Err(missing) => return Ok((lacks(missing), None)),
             },
         };
-        let taken = if self.keep {
-            let passed = store.data().passed();
-            Some(Taken::of(&mut *store, &instance, passed)?)
-        } else {
-            None
+        let taken = match self.keep {
+            Keep::Nothing => None,
+            Keep::Snapshot => {
+                let passed = store.data().passed();
+                Some(Taken::of(&mut *store, &instance, passed)?)
+            }
         };
         Ok((Ending::Exited(code), taken))
     }

@@ -11,7 +11,8 @@ use probity_core::budget::Budget;
 
 use crate::cancel::Cancel;
 use crate::engine::{Code, Engine, EngineError, Kind, Module, ModuleError, STACK, is_of_kernel};
-use crate::guest::{Invocation, Run, RunError};
+use crate::guest::{Invocation, Resting, Run, RunError, Turn};
+use crate::snapshot::unnamed_file;
 use crate::text::clean;
 
 /// Room for the host's own frames below the guest's stack.
@@ -51,6 +52,35 @@ pub trait Isolation: Send + Sync {
     /// # Errors
     /// Only for faults of the host.
     fn run(&self, invocation: Invocation, module: &Module) -> Result<Run, RunError>;
+
+    /// Runs a guest; one that returns by itself rests afterwards, to go on from there as
+    /// often as is wanted. Only core modules can, in the form that
+    /// [`strip`](crate::snapshot::strip) gives them.
+    ///
+    /// # Errors
+    /// Only for faults of the host, which may be that the module has no such form.
+    fn pause(&self, invocation: Invocation, module: &Module) -> Result<Paused, RunError>;
+
+    /// How many guests can run at a time, at best.
+    fn parallelism(&self) -> usize;
+}
+
+/// What came of a guest that was to be paused.
+pub struct Paused {
+    /// The run so far.
+    pub run: Run,
+    /// The guest, if it returned by itself.
+    pub guest: Option<Box<dyn PausedGuest>>,
+}
+
+/// A guest that rests between two turns.
+pub trait PausedGuest: Send {
+    /// Lets it go on with one turn from where it was paused, whatever went before.
+    ///
+    /// # Errors
+    /// Only for faults of the host. After one the guest may be gone, and each turn is an
+    /// error.
+    fn go_on(&mut self, turn: Turn) -> Result<Run, RunError>;
 }
 
 /// Runs guests as threads of this process.
@@ -106,6 +136,15 @@ impl InProcess {
         })
     }
 
+    /// A thread that waits, or a new one.
+    fn thread(&self) -> Result<GuestThread, RunError> {
+        let waiting = self.idle().pop();
+        match waiting {
+            Some(thread) => Ok(thread),
+            None => GuestThread::start(),
+        }
+    }
+
     fn idle(&self) -> MutexGuard<'_, Vec<GuestThread>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,16 +172,65 @@ impl Isolation for InProcess {
 
     fn run(&self, invocation: Invocation, module: &Module) -> Result<Run, RunError> {
         let code = module.code(&self.engine).map_err(RunError::load)?.clone();
-        let waiting = self.idle().pop();
-        let thread = match waiting {
-            Some(thread) => thread,
-            None => GuestThread::start()?,
-        };
+        let thread = self.thread()?;
         let engine = self.engine.clone();
         let run = thread
             .run(move || invocation.run_here(&engine, &code))
             .ok_or(RunError::Panicked)?;
         self.idle().push(thread);
+        run
+    }
+
+    fn pause(&self, invocation: Invocation, module: &Module) -> Result<Paused, RunError> {
+        let code = module.code(&self.engine).map_err(RunError::load)?.clone();
+        let file = unnamed_file()
+            .map_err(|error| RunError::Engine(format!("cannot keep a guest: {error}")))?;
+        let thread = self.thread()?;
+        let (engine, its_code) = (self.engine.clone(), code.clone());
+        let (run, resting) = thread
+            .run(move || invocation.pause_here(&engine, &its_code, file))
+            .ok_or(RunError::Panicked)??;
+        let guest = match resting {
+            Some(resting) => {
+                let guest: Box<dyn PausedGuest> = Box::new(PausedHere {
+                    engine: self.engine.clone(),
+                    code,
+                    rest: Some((resting, thread)),
+                });
+                Some(guest)
+            }
+            None => {
+                self.idle().push(thread);
+                None
+            }
+        };
+        Ok(Paused { run, guest })
+    }
+
+    fn parallelism(&self) -> usize {
+        thread::available_parallelism().map_or(1, usize::from)
+    }
+}
+
+/// A guest that rests in this process.
+struct PausedHere {
+    engine: Engine,
+    code: Code,
+    /// Itself and where it runs; gone after a panic.
+    rest: Option<(Resting, GuestThread)>,
+}
+
+impl PausedGuest for PausedHere {
+    fn go_on(&mut self, turn: Turn) -> Result<Run, RunError> {
+        let (mut resting, thread) = self.rest.take().ok_or(RunError::Panicked)?;
+        let (engine, code) = (self.engine.clone(), self.code.clone());
+        let (run, resting) = thread
+            .run(move || {
+                let run = resting.go_on(&engine, &code, turn);
+                (run, resting)
+            })
+            .ok_or(RunError::Panicked)?;
+        self.rest = Some((resting, thread));
         run
     }
 }

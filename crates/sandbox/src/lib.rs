@@ -31,7 +31,7 @@ pub use cancel::Cancel;
 pub use engine::{CodeCache, Module};
 pub use executor::{SpecExecutor, SpecFiles};
 pub use guest::{Conditions, Ending, Entry, Invocation, Run};
-pub use isolation::{InProcess, Isolation};
+pub use isolation::{InProcess, Isolation, Paused, PausedGuest};
 pub use results::{Listener, Mark};
 pub use sandbox::{Sandbox, Trust};
 pub use sealed::{SealError, SealedFolder, Seals};

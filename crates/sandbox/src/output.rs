@@ -38,6 +38,17 @@ impl OutputSink {
         }
     }
 
+    /// Gives away what was taken; an empty sink stays.
+    pub(crate) fn take(&mut self) -> Self {
+        let empty = Self {
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            half: self.half,
+            total: 0,
+        };
+        std::mem::replace(self, empty)
+    }
+
     /// Takes `bytes`. Costs no more than the kept part of them.
     pub fn write(&mut self, bytes: &[u8]) {
         self.total = self

@@ -65,7 +65,6 @@ pub(crate) fn are_sound(marks: &[Mark], results: usize, fuel: Fuel) -> bool {
 #[derive(Clone)]
 pub struct Listener(Arc<Hear>);
 
-/// Hears a piece.
 type Hear = dyn Fn(&[u8]) + Send + Sync;
 
 impl Listener {

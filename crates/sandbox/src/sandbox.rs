@@ -13,7 +13,7 @@ use crate::engine::{
     scan,
 };
 use crate::guest::{Invocation, Run, RunError};
-use crate::isolation::{Compiled, CompiledCode, InProcess, Isolation};
+use crate::isolation::{Compiled, CompiledCode, InProcess, Isolation, Paused};
 
 /// Compiles modules and runs guests. Cloning is cheap.
 #[derive(Clone)]
@@ -191,6 +191,21 @@ impl Sandbox {
     /// [`Ending`](crate::Ending).
     pub fn run(&self, invocation: Invocation, module: &Module) -> Result<Run, RunError> {
         self.inner.isolation.run(invocation, module)
+    }
+
+    /// Runs `module`; a guest that returns by itself rests afterwards, see
+    /// [`Isolation::pause`].
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn pause(&self, invocation: Invocation, module: &Module) -> Result<Paused, RunError> {
+        self.inner.isolation.pause(invocation, module)
+    }
+
+    /// How many guests can run at a time, at best.
+    #[must_use]
+    pub fn parallelism(&self) -> usize {
+        self.inner.isolation.parallelism()
     }
 }
 

@@ -11,6 +11,7 @@ use probity_core::budget::Limit;
 use probity_core::quantity::ByteSize;
 use probity_core::{Budget, Digest};
 use probity_sandbox::fs::{Devices, Mounts};
+use probity_sandbox::guest::Keep;
 use probity_sandbox::snapshot::{Snapshot, Taken, strip};
 use probity_sandbox::worker::{PoolSettings, Process, WorkerCommand};
 use probity_sandbox::{Ending, Entry, Invocation, Module, Run, Sandbox, Trust};
@@ -74,7 +75,7 @@ fn turn_within(
     let mut invocation = Invocation::command(Vec::new(), Mounts::new(Devices::None), budget);
     invocation.entry = Entry::Turn(text.to_owned());
     invocation.from = from.cloned();
-    invocation.keep = true;
+    invocation.keep = Keep::Snapshot;
     sandbox.run(invocation, module)
 }
 
@@ -180,7 +181,7 @@ fn no_state_is_kept_of_a_guest_that_ended_otherwise() {
             .unwrap();
         let mut invocation =
             Invocation::command(Vec::new(), Mounts::new(Devices::None), Budget::check());
-        invocation.keep = true;
+        invocation.keep = Keep::Snapshot;
         let run = sandbox.run(invocation, &module).unwrap();
         assert_eq!(run.ending, Ending::Exited(0));
         assert!(run.taken.is_none());

@@ -4,6 +4,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
     reason = "a test has nobody to report to"
 )]
 
@@ -17,7 +18,9 @@ use probity_sandbox::engine::ModuleError;
 use probity_sandbox::fs::{Access, Device, Devices, Mounts};
 use probity_sandbox::guest::RunError;
 use probity_sandbox::worker::{PoolSettings, Process, WorkerCommand};
-use probity_sandbox::{Cancel, Conditions, Ending, Invocation, Module, Run, Sandbox, Trust};
+use probity_sandbox::{
+    Cancel, Conditions, Ending, Invocation, Listener, Module, Run, Sandbox, Trust,
+};
 
 fn pool(settings: PoolSettings) -> Process {
     let command = WorkerCommand::program(env!("CARGO_BIN_EXE_probity-worker"));
@@ -180,6 +183,84 @@ fn seed_and_start_time_change_a_run_on_purpose() {
     assert_eq!(with(0, 1_000), plain);
     assert_ne!(with(1, 1_000), plain);
     assert_ne!(with(0, 2_000), plain);
+}
+
+/// Reports "two\n" over and over, a million times; `work` stands between the reports.
+fn chatty(work: &str) -> String {
+    let loop_over = format!(
+        r#"(local $n i32)
+        (call $must (call $open (i32.const 3) (i32.const 0) (i32.const 64) (i32.const 11)
+            (i32.const 0) (i64.const 64) (i64.const 64) (i32.const 0) (i32.const 112)))
+        (i32.store (i32.const 96) (i32.const 128))
+        (i32.store (i32.const 100) (i32.const 4))
+        (i32.store (i32.const 128) (i32.const 0x0a6f7774))
+        (loop $again
+            (call $must (call $write (i32.load (i32.const 112)) (i32.const 96) (i32.const 1) (i32.const 116)))
+            {work}
+            (local.set $n (i32.add (local.get $n) (i32.const 1)))
+            (br_if $again (i32.lt_u (local.get $n) (i32.const 20000))))))"#
+    );
+    let start = BUSY.find(r#"(func (export "_start")"#).unwrap();
+    format!("{}(func (export \"_start\") {loop_over}", &BUSY[..start])
+}
+
+/// What a listener hears of a guest, piece by piece, and the run.
+fn listened(
+    sandbox: &Sandbox,
+    module: &Module,
+    fuel: u64,
+) -> (Vec<Vec<u8>>, Result<Run, RunError>) {
+    let (send, pieces) = std::sync::mpsc::channel();
+    let mut invocation = invocation();
+    invocation.budget.fuel = Fuel(fuel);
+    invocation.listener = Some(Listener::new(move |piece| {
+        let _ = send.send(piece.to_vec());
+    }));
+    let run = sandbox.run(invocation, module);
+    (pieces.iter().collect(), run)
+}
+
+#[test]
+fn results_are_heard_while_a_guest_runs_whole_and_in_few_pieces() {
+    for sandbox in [workers(), Sandbox::in_process(None).unwrap()] {
+        let module = module(&sandbox, &chatty(""));
+        let (pieces, run) = listened(&sandbox, &module, 1_000_000_000);
+        let run = run.unwrap();
+        assert_eq!(run.ending, Ending::Exited(0));
+        assert_eq!(run.results.len(), 80_000);
+        assert_eq!(pieces.concat(), run.results);
+        assert!(pieces.len() < 200, "{} pieces", pieces.len());
+        assert_eq!(run.marks.len(), 20_001);
+        let last = run.marks.last().unwrap();
+        assert_eq!((last.end, last.fuel), (80_000, run.fuel));
+        // Who does not listen gets the same run.
+        let mut quiet = invocation();
+        quiet.budget.fuel = Fuel(1_000_000_000);
+        let quiet = sandbox.run(quiet, &module).unwrap();
+        assert_eq!(reproducible(&quiet), reproducible(&run));
+    }
+}
+
+#[test]
+fn a_report_is_heard_soon_even_if_the_guest_then_only_works() {
+    let sandbox = workers();
+    let spins = chatty("(loop $l (br $l))");
+    let module = module(&sandbox, &spins);
+    let (send, pieces) = std::sync::mpsc::channel();
+    let mut invocation = endless();
+    invocation.budget.wall_time = WallTime::secs(20);
+    let cancel = Cancel::default();
+    invocation.cancel = cancel.clone();
+    invocation.listener = Some(Listener::new(move |piece| {
+        let _ = send.send(piece.to_vec());
+    }));
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| sandbox.run(invocation, &module));
+        let piece = pieces.recv_timeout(Duration::from_secs(10)).unwrap();
+        assert_eq!(piece, b"two\n");
+        cancel.cancel();
+        assert!(matches!(run.join().unwrap(), Err(RunError::Cancelled)));
+    });
 }
 
 /// Runs an endless guest and does `meddle` with its worker's number while it runs.

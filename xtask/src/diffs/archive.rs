@@ -16,7 +16,7 @@ const MAX_ENTRIES: usize = 20_000;
 const MAX_BYTES: u64 = 256 << 20;
 
 /// Unpacks an archive into memory.
-pub(super) fn unpack(archive: &[u8]) -> Result<Tree> {
+pub(crate) fn unpack(archive: &[u8]) -> Result<Tree> {
     let bytes = flate2::read::GzDecoder::new(archive).take(MAX_BYTES);
     let mut tar = tar::Archive::new(bytes);
     let mut tree = Tree::default();

@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// Where a package is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A crate, fetched by cargo.
     Crate,
     /// A source distribution of a Python package, fetched by pip.
@@ -20,26 +20,26 @@ pub(super) enum Kind {
 /// One package with its releases, oldest first.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Package {
-    pub(super) kind: Kind,
-    pub(super) name: String,
-    pub(super) releases: Vec<Release>,
+pub(crate) struct Package {
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    pub(crate) releases: Vec<Release>,
     /// Versions whose diff from the release before shows something rare: part of every sample.
     #[serde(default)]
-    pub(super) in_every_sample: BTreeSet<String>,
+    pub(crate) in_every_sample: BTreeSet<String>,
 }
 
 /// One release.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Release {
-    pub(super) version: String,
+pub(crate) struct Release {
+    pub(crate) version: String,
     /// SHA-256 of the archive, in lower-case hexadecimal digits.
-    pub(super) sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// Reads the list and checks what a typing error would break.
-pub(super) fn load(path: &Path) -> Result<Vec<Package>> {
+pub(crate) fn load(path: &Path) -> Result<Vec<Package>> {
     let text = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let packages: Vec<Package> = serde_json::from_slice(&text)
         .with_context(|| format!("`{}` is not a list of releases", path.display()))?;

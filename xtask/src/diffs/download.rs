@@ -20,18 +20,18 @@ const STAND_IN: &str = include_str!("stand_in_backend.py");
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// A folder of archives.
-pub(super) struct Archives {
+pub(crate) struct Archives {
     folder: PathBuf,
 }
 
 impl Archives {
-    pub(super) fn open(folder: PathBuf) -> Result<Self> {
+    pub(crate) fn open(folder: PathBuf) -> Result<Self> {
         fs::create_dir_all(&folder)?;
         Ok(Self { folder })
     }
 
     /// The bytes of a fetched archive.
-    pub(super) fn read(&self, release: &Release) -> Result<Vec<u8>> {
+    pub(crate) fn read(&self, release: &Release) -> Result<Vec<u8>> {
         let path = self.folder.join(&release.sha256);
         let bytes = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
         ensure!(
@@ -44,7 +44,7 @@ impl Archives {
 
     /// Fetches what is not there yet of the releases with these indices (package, release),
     /// and says how much that was.
-    pub(super) fn fetch(
+    pub(crate) fn fetch(
         &self,
         packages: &[Package],
         wanted: &BTreeSet<(usize, usize)>,

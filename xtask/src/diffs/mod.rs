@@ -4,16 +4,16 @@
 //! that Probity makes must be the one that git makes, and where git refuses the diff, Probity
 //! must refuse it and change nothing.
 
-mod archive;
-mod catalog;
+pub(crate) mod archive;
+pub(crate) mod catalog;
 mod chore;
-mod download;
+pub(crate) mod download;
 mod features;
 mod git;
 mod history;
 mod plan;
 mod stale;
-mod tree;
+pub(crate) mod tree;
 mod trial;
 
 pub(crate) use chore::run;

@@ -8,28 +8,28 @@ use anyhow::{Context as _, Result, bail};
 
 /// A file: its bytes and whether its owner may execute it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct File {
-    pub(super) bytes: Vec<u8>,
-    pub(super) mode: Mode,
+pub(crate) struct File {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) mode: Mode,
 }
 
 /// What git keeps of a file's permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     Regular,
     Executable,
 }
 
 /// Files by path, with `/` between the parts, and folders in which there is nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Tree {
-    pub(super) files: BTreeMap<String, File>,
-    pub(super) empty_folders: BTreeSet<String>,
+pub(crate) struct Tree {
+    pub(crate) files: BTreeMap<String, File>,
+    pub(crate) empty_folders: BTreeSet<String>,
 }
 
 impl Tree {
     /// Reads a folder.
-    pub(super) fn read(folder: &Path) -> Result<Self> {
+    pub(crate) fn read(folder: &Path) -> Result<Self> {
         let mut tree = Self::default();
         tree.read_below(folder, "")?;
         Ok(tree)
@@ -63,7 +63,7 @@ impl Tree {
     }
 
     /// Writes the files into a folder that is made anew.
-    pub(super) fn write(&self, folder: &Path) -> Result<()> {
+    pub(crate) fn write(&self, folder: &Path) -> Result<()> {
         if folder.exists() {
             fs::remove_dir_all(folder)?;
         }
@@ -85,7 +85,7 @@ impl Tree {
     }
 
     /// Says where this tree first differs from the expected one, if it does.
-    pub(super) fn difference(&self, expected: &Self) -> Option<String> {
+    pub(crate) fn difference(&self, expected: &Self) -> Option<String> {
         let paths: BTreeSet<&String> = self.files.keys().chain(expected.files.keys()).collect();
         let of_files = paths.into_iter().find_map(|path| {
             let what = match (self.files.get(path), expected.files.get(path)) {

@@ -11,7 +11,7 @@ use include_dir::{Dir, include_dir};
 use super::{runtime, verify};
 use crate::args::{PatchArgs, RepoArgs, RunningArgs, VerifyArgs};
 use crate::failure::Failure;
-use crate::report::{print_verdict, refusal};
+use crate::report::{refusal, verdict_text};
 use crate::ui::{Style, Ui};
 
 static PROJECT: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/demo/project");
@@ -112,11 +112,12 @@ fn judge(step: &Step, folder: &Path, project: &Path, ui: &Ui) -> Result<End, Fai
         },
         spec: None,
         running: RunningArgs::default(),
+        reports: Vec::new(),
         json: false,
     };
     match verify::judge(&args, ui) {
         Ok(document) => {
-            print_verdict(ui, &document);
+            ui.out(&verdict_text(ui.look(), &document));
             match document.exit_code {
                 0 => Ok(End::Passed),
                 1 => Ok(End::Failed),

@@ -18,7 +18,7 @@ use super::input;
 use crate::args::{Isolation, PackCommand, PackListArgs, PackRunArgs};
 use crate::cache::Cache;
 use crate::failure::Failure;
-use crate::report::{escape, print_check};
+use crate::report::{check_text, escape};
 use crate::ui::{Style, Ui};
 
 pub(crate) fn run(command: &PackCommand, ui: &Ui) -> Result<ExitCode, Failure> {
@@ -146,7 +146,7 @@ fn run_one(args: &PackRunArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         text.push('\n');
         ui.out(&text);
     } else {
-        print_check(ui, &report);
+        ui.out(&check_text(ui.look(), &report));
     }
     Ok(ExitCode::from(Verdict::new(vec![report]).exit_code()))
 }

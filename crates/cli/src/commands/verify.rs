@@ -1,14 +1,14 @@
 //! `probity verify`: a verdict on a repository, or on a patch to it.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use probity_core::patch::{Format, PatchError, PatchErrorKind, apply};
+use anyhow::{Context as _, anyhow};
+use probity_core::patch::{self, PatchError, PatchErrorKind, apply};
 use probity_core::quantity::{ByteSize, WallTime};
-use probity_core::verify::{
-    ConditionsSummary, Event, PatchSummary, VerdictDocument, VerifyInput, verify,
-};
+use probity_core::verify::{ConditionsSummary, PatchSummary, VerdictDocument, VerifyInput, verify};
 use probity_sandbox::SpecExecutor;
 
 use super::input::{self, SpecInput};
@@ -16,20 +16,65 @@ use super::suggest;
 use crate::args::VerifyArgs;
 use crate::cache::Cache;
 use crate::failure::Failure;
-use crate::report::{escape, print_verdict, refusal_json};
-use crate::ui::Ui;
+use crate::progress::Progress;
+use crate::report::{Format, refusal_json, render, write_whole};
+use crate::ui::{Look, Ui};
 
 /// Bytes of the judged diff kept in a verdict.
 const DIFF_CAP: ByteSize = ByteSize::mib(1);
 
 pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode, Failure> {
+    let outputs = Outputs::wanted(args)?;
     let document = judge(args, ui)?;
-    if args.json {
-        ui.out(&document.to_json().map_err(Failure::host)?);
-    } else {
-        print_verdict(ui, &document);
+    // What can be said is said, even if a file cannot be written.
+    let mut written = Ok(());
+    for (format, path) in outputs.files {
+        let text = render(&document, format, Look::PLAIN).map_err(Failure::Host)?;
+        let result = write_whole(path, text.as_bytes())
+            .with_context(|| format!("cannot write the report `{}`", path.display()))
+            .map_err(Failure::Host);
+        written = written.and(result);
     }
+    ui.out(&render(&document, outputs.printed, ui.look()).map_err(Failure::Host)?);
+    written?;
     Ok(ExitCode::from(document.exit_code))
+}
+
+/// Where the verdict goes.
+struct Outputs<'a> {
+    /// The form that is printed.
+    printed: Format,
+    files: Vec<(Format, &'a Path)>,
+}
+
+impl<'a> Outputs<'a> {
+    fn wanted(args: &'a VerifyArgs) -> Result<Self, Failure> {
+        let mut printed: Vec<Format> = args.json.then_some(Format::Json).into_iter().collect();
+        let mut files: Vec<(Format, &Path)> = Vec::new();
+        for report in &args.reports {
+            match report.file.as_deref() {
+                None => printed.push(report.format),
+                Some(path) if files.iter().any(|(_, other)| *other == path) => {
+                    return Err(Failure::Request(anyhow!(
+                        "two reports cannot go to one file, `{}`",
+                        path.display()
+                    )));
+                }
+                Some(path) => files.push((report.format, path)),
+            }
+        }
+        let printed = match printed.as_slice() {
+            [] => Format::Human,
+            [format] => *format,
+            [_, _, ..] => {
+                return Err(Failure::Request(anyhow!(
+                    "only one report can go to standard output; give the others a file, as in \
+                     `--report junit=report.xml`"
+                )));
+            }
+        };
+        Ok(Self { printed, files })
+    }
 }
 
 /// Does the work of the command, without printing the verdict.
@@ -57,7 +102,8 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
         Some(bytes) => {
             let (format, patch) = input::parsed(bytes, &args.reading, &spec.guard)?;
             let applied = patch.and_then(|patch| apply(&mut repo, &patch, &spec.guard));
-            let plan = applied.map_err(|error| refuse(error, format, args.json, ui))?;
+            let json = Outputs::wanted(args)?.printed == Format::Json;
+            let plan = applied.map_err(|error| refuse(error, format, json, ui))?;
             format.map(|format| PatchSummary::new(bytes, format, &plan, DIFF_CAP))
         }
     };
@@ -68,24 +114,15 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
     };
     let files = Arc::clone(&files);
     let mut executor = SpecExecutor::new(sandbox, cache.stores(), files, conditions);
-    let spinner = ui.spinner("judging");
+    let progress = Progress::new(ui);
     let input = VerifyInput {
         repo: &repo,
         base: change.as_ref().map(|_| &base),
     };
-    let verdict = verify(&spec, input, &mut executor, &mut |event| match event {
-        Event::CheckStarted {
-            index,
-            total,
-            check,
-        } => spinner.set_message(format!(
-            "[{}/{total}] {}",
-            index.saturating_add(1),
-            escape::line(&check.name)
-        )),
-        Event::SuiteProgressed { .. } | Event::CheckFinished { .. } => {}
+    let verdict = verify(&spec, input, &mut executor, &mut |event| {
+        progress.show(event)
     });
-    spinner.finish_and_clear();
+    progress.finish();
     Ok(VerdictDocument::new(
         &base,
         &repo,
@@ -98,7 +135,12 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
 }
 
 /// The failure of a refused patch; with `json`, its answer is printed now.
-pub(crate) fn refuse(error: PatchError, format: Option<Format>, json: bool, ui: &Ui) -> Failure {
+pub(crate) fn refuse(
+    error: PatchError,
+    format: Option<patch::Format>,
+    json: bool,
+    ui: &Ui,
+) -> Failure {
     if error.kind == PatchErrorKind::Internal {
         return Failure::host(error);
     }

@@ -1,40 +1,58 @@
-//! The verdict for people: every check in a line, evidence below the ones that did not
-//! pass, and the change that was judged.
-
-use std::fmt::Write as _;
+//! The verdict for people: what did not pass comes first, with evidence; then the slowest
+//! tests, a line for each check that passed, the change that was judged, and the verdict.
 
 use probity_core::verify::{
-    Captured, CheckReport, Finding, Level, Outcome, Status, SuiteReport, TestOutcome, TestReport,
+    Captured, Cause, CheckReport, Level, Outcome, Status, SuiteReport, TestOutcome, TestReport,
     VerdictDocument,
 };
 
-use super::escape;
-use crate::ui::{Style, Ui};
+use super::finding_line;
+use super::page::Page;
+use super::standing::first_failing;
+use crate::ui::{Look, Style};
 
-/// Most findings, tests and lines of evidence shown; JSON has all.
+/// Most findings, tests, lines of evidence and lines of a diff shown; JSON has all.
 const MAX_FINDINGS: usize = 10;
 const MAX_TESTS: usize = 10;
 const MAX_EVIDENCE: usize = 12;
 const MAX_DIFF: usize = 60;
+/// Most lines shown of what failed first, where it stands far above the end.
+const MAX_TOLD: usize = 3;
+/// How many of the slowest tests are shown, if so many ran that it is worth it.
+const SLOWEST: usize = 5;
+const MANY_TESTS: usize = 10;
 
-/// Prints a whole verdict.
-pub(crate) fn print_verdict(ui: &Ui, document: &VerdictDocument) {
-    let mut text = String::new();
-    for report in &document.checks {
-        check(&mut text, ui, report);
+/// Below the name of a check.
+const INDENT: &str = "      ";
+
+/// A whole verdict.
+pub(crate) fn verdict_text(look: Look, document: &VerdictDocument) -> String {
+    let mut page = Page::new(look);
+    let (good, bad): (Vec<&CheckReport>, Vec<&CheckReport>) = document
+        .checks
+        .iter()
+        .partition(|check| matches!(check.outcome, Outcome::Pass | Outcome::Skipped));
+    for report in bad {
+        check(&mut page, report);
+        page.gap();
+    }
+    slowest(&mut page, document);
+    for report in good {
+        check(&mut page, report);
     }
     if let Some(patch) = &document.patch {
-        let _ = writeln!(
-            text,
-            "\njudged: {} file{} changed, +{} −{}  ({})",
+        page.gap();
+        page.own(&format!(
+            "judged: {} file{} changed, +{} −{}  ({})",
             patch.files,
             plural(patch.files),
             patch.added,
             patch.removed,
             patch.format,
-        );
-        diff(&mut text, ui, &patch.diff);
+        ));
+        diff(&mut page, &patch.diff);
     }
+    page.gap();
     let (style, word) = match document.status {
         Status::Passed => (Style::Good, "passed"),
         Status::Failed => (Style::Bad, "failed"),
@@ -46,37 +64,27 @@ pub(crate) fn print_verdict(ui: &Ui, document: &VerdictDocument) {
         .iter()
         .filter(|report| report.outcome == Outcome::Pass)
         .count();
-    let _ = writeln!(
-        text,
-        "\nverdict: {}  {passed} of {} checks passed in {}",
-        ui.paint(style, word),
+    page.own(&format!(
+        "verdict: {}  {passed} of {} checks passed in {}",
+        page.paint(style, word),
         document.checks.len(),
         document.timings.total_ns,
-    );
+    ));
     if !document.failures.is_empty() {
-        let names: Vec<String> = document
-            .failures
-            .iter()
-            .map(|name| escape::line(name))
-            .collect();
-        let _ = writeln!(text, "not passed: {}", names.join(", "));
+        page.prose("not passed: ", &document.failures.join(", "));
     }
-    let _ = writeln!(
-        text,
-        "{}",
-        ui.paint(Style::Faint, &format!("tree {}", document.patched.tree))
-    );
-    ui.out(&text);
+    page.own(&page.paint(Style::Faint, &format!("tree {}", document.patched.tree)));
+    page.finish()
 }
 
-/// Prints one check.
-pub(crate) fn print_check(ui: &Ui, report: &CheckReport) {
-    let mut text = String::new();
-    check(&mut text, ui, report);
-    ui.out(&text);
+/// One check.
+pub(crate) fn check_text(look: Look, report: &CheckReport) -> String {
+    let mut page = Page::new(look);
+    check(&mut page, report);
+    page.finish()
 }
 
-fn check(text: &mut String, ui: &Ui, report: &CheckReport) {
+fn check(page: &mut Page, report: &CheckReport) {
     let (style, word) = match report.outcome {
         Outcome::Pass => (Style::Good, "pass "),
         Outcome::Fail => (Style::Bad, "FAIL "),
@@ -91,57 +99,59 @@ fn check(text: &mut String, ui: &Ui, report: &CheckReport) {
     } else {
         report.wall_time.to_string()
     };
-    let _ = writeln!(
-        text,
-        "{} {}  {}",
-        ui.paint(style, word),
-        ui.paint(Style::Strong, &escape::line(&report.name)),
-        ui.paint(Style::Faint, &cost),
-    );
     let passed = report.outcome == Outcome::Pass;
-    if !passed || report.tests.is_some() {
-        let _ = writeln!(text, "      {}", escape::line(&report.message));
+    let counts = match &report.tests {
+        Some(suite) if passed => format!("  {}", counts(suite)),
+        Some(_) | None => String::new(),
+    };
+    page.own(&format!(
+        "{} {}  {}{counts}",
+        page.paint(style, word),
+        page.paint(Style::Strong, &super::escape::line(&report.name)),
+        page.paint(Style::Faint, &cost),
+    ));
+    if !passed {
+        // The tests that a message names come below, each with its reason.
+        let message = match (&report.cause, report.message.split_once(": ")) {
+            (Some(Cause::Tests), Some((message, _))) => message,
+            (_, _) => &report.message,
+        };
+        page.prose(INDENT, message);
     }
-    if let Some(probity_core::verify::Cause::Host {
+    if let Some(Cause::Host {
         hint: Some(hint), ..
     }) = &report.cause
     {
-        let _ = writeln!(text, "      hint: {}", escape::line(hint));
+        page.prose(&format!("{INDENT}hint: "), hint);
     }
-    let findings: Vec<&Finding> = report
+    let findings: Vec<String> = report
         .findings
         .iter()
         .filter(|finding| !passed || finding.level != Level::Note)
+        .map(finding_line)
         .collect();
     for finding in findings.iter().take(MAX_FINDINGS) {
-        let place = match (&finding.path, finding.line) {
-            (Some(path), Some(line)) => format!("{}:{line}: ", escape::line(path)),
-            (Some(path), None) => format!("{}: ", escape::line(path)),
-            (None, _) => String::new(),
-        };
-        let _ = writeln!(
-            text,
-            "      {}: {place}{}",
-            finding.level,
-            escape::line(&finding.message)
-        );
+        page.prose(INDENT, finding);
     }
-    more(text, findings.len(), MAX_FINDINGS, "findings");
+    more(page, findings.len(), MAX_FINDINGS, "findings");
     for hit in &report.limits {
-        let _ = writeln!(text, "      limit {hit}");
+        page.own(&format!("{INDENT}limit {hit}"));
     }
-    if let Some(suite) = &report.tests {
-        tests(text, suite);
+    if let Some(suite) = &report.tests
+        && !passed
+    {
+        tests(page, suite);
     }
     if !passed && report.findings.is_empty() && report.tests.is_none() {
-        evidence(text, "stdout", report.stdout.as_ref());
+        output(page, "stdout", report.stdout.as_ref());
     }
     if !passed {
-        evidence(text, "stderr", report.stderr.as_ref());
+        output(page, "stderr", report.stderr.as_ref());
     }
 }
 
-fn tests(text: &mut String, suite: &SuiteReport) {
+/// How many tests ended in which way.
+fn counts(suite: &SuiteReport) -> String {
     let counts = [
         TestOutcome::Passed,
         TestOutcome::Failed,
@@ -153,84 +163,116 @@ fn tests(text: &mut String, suite: &SuiteReport) {
         TestOutcome::XPassed,
     ]
     .map(|outcome| {
-        let count = suite
-            .tests
-            .iter()
-            .filter(|test| test.outcome == outcome)
-            .count();
+        let with = suite.tests.iter().filter(|test| test.outcome == outcome);
+        let count = with.count();
         (count > 0).then(|| format!("{count} {outcome}"))
     });
     let counts: Vec<String> = counts.into_iter().flatten().collect();
-    let _ = writeln!(
-        text,
-        "      {} on {}: {}",
-        escape::line(&suite.runner),
-        escape::line(&suite.runtime),
-        if counts.is_empty() {
-            "no tests".to_owned()
-        } else {
-            counts.join(", ")
-        }
-    );
-    for error in suite.collect_errors.iter().take(MAX_TESTS) {
-        let _ = writeln!(text, "      not collected: {}", escape::line(&error.id));
-        excerpt(text, &error.message);
+    if counts.is_empty() {
+        "no tests".to_owned()
+    } else {
+        counts.join(", ")
     }
-    more(
-        text,
-        suite.collect_errors.len(),
-        MAX_TESTS,
-        "collection errors",
-    );
+}
+
+fn tests(page: &mut Page, suite: &SuiteReport) {
+    let (runner, runtime) = (&suite.runner, &suite.runtime);
+    page.prose(INDENT, &format!("{runner} on {runtime}: {}", counts(suite)));
     let bad: Vec<&TestReport> = suite
         .tests
         .iter()
-        .filter(|test| {
-            if test.expected {
-                test.outcome != TestOutcome::Passed
-            } else {
-                !test.outcome.is_tolerable()
-            }
-        })
+        .filter(|test| test.is_failure())
         .collect();
     for test in bad.iter().take(MAX_TESTS) {
-        let expected = if test.expected || suite.expected == 0 {
-            ""
-        } else {
-            "  (not expected, decides nothing)"
-        };
-        let _ = writeln!(
-            text,
-            "      {}: {}{expected}",
-            test.outcome,
-            escape::line(&test.id)
-        );
-        if let Some(message) = &test.message
-            && (test.expected || suite.expected == 0)
-        {
-            excerpt(text, message);
+        let outcome = page.paint(Style::Bad, test.outcome.as_str());
+        page.prose(&format!("{INDENT}{outcome}: "), &test.id);
+        if let Some(message) = &test.message {
+            traceback(page, message);
+        }
+        if let Some(reason) = &test.reason {
+            page.prose(&format!("{INDENT}  because: "), reason);
         }
     }
-    more(text, bad.len(), MAX_TESTS, "tests that did not pass");
+    more(page, bad.len(), MAX_TESTS, "tests that did not pass");
+    let errors = &suite.collect_errors;
+    for error in errors.iter().take(MAX_TESTS) {
+        page.prose(&format!("{INDENT}not collected: "), &error.id);
+        traceback(page, &error.message);
+    }
+    more(page, errors.len(), MAX_TESTS, "collection errors");
+    let weightless = suite.tests.iter().filter(|test| !test.decides);
+    let weightless = weightless.filter(|test| !test.outcome.is_tolerable());
+    match weightless.count() {
+        0 => {}
+        count => page.own(&format!(
+            "{INDENT}{count} more did not pass, which decides nothing"
+        )),
+    }
 }
 
-/// The end of a longer text, which is where tracebacks say what happened.
-fn excerpt(text: &mut String, message: &str) {
+/// The end of a traceback, which says what happened, and the first line that failed, if it
+/// stands further up.
+fn traceback(page: &mut Page, message: &str) {
     let lines: Vec<&str> = message.trim_end().lines().collect();
     let start = lines.len().saturating_sub(MAX_EVIDENCE);
+    let bar = format!("{INDENT}  | ");
+    if let Some((at, _)) = first_failing(message).filter(|(at, _)| *at < start) {
+        let told = lines
+            .iter()
+            .skip(at)
+            .take_while(|line| line.starts_with('E'));
+        let told = told.filter(|line| line.trim() != "E");
+        for line in told.take(MAX_TOLD) {
+            page.evidence(&bar, Style::Strong, line);
+        }
+    }
+    if start > 0 {
+        let above = format!("… {start} lines above (--report json has them)");
+        page.evidence(&bar, Style::Faint, &above);
+    }
     for line in lines.iter().skip(start) {
-        let _ = writeln!(text, "        | {}", escape::line(line));
+        let style = if line.starts_with("E  ") {
+            Style::Strong
+        } else {
+            Style::Plain
+        };
+        page.evidence(&bar, style, line);
     }
 }
 
-fn evidence(text: &mut String, name: &str, captured: Option<&Captured>) {
-    if let Some(captured) = captured {
-        let _ = writeln!(text, "      {name} ({} bytes):", captured.bytes_total);
-        excerpt(text, &captured.text);
+fn output(page: &mut Page, name: &str, captured: Option<&Captured>) {
+    let Some(captured) = captured else { return };
+    page.own(&format!("{INDENT}{name} ({} bytes):", captured.bytes_total));
+    let lines: Vec<&str> = captured.text.trim_end().lines().collect();
+    let start = lines.len().saturating_sub(MAX_EVIDENCE);
+    for line in lines.iter().skip(start) {
+        page.evidence(&format!("{INDENT}  | "), Style::Plain, line);
     }
 }
 
-fn diff(text: &mut String, ui: &Ui, diff: &Captured) {
+/// The tests that took the most work, over all suites.
+fn slowest(page: &mut Page, document: &VerdictDocument) {
+    let suites = document
+        .checks
+        .iter()
+        .filter_map(|check| check.tests.as_ref());
+    let mut ran: Vec<&TestReport> = suites
+        .flat_map(|suite| &suite.tests)
+        .filter(|test| test.fuel.0 > 0)
+        .collect();
+    if ran.len() < MANY_TESTS {
+        return;
+    }
+    // Ties, which are no chance, go by name.
+    ran.sort_by(|a, b| b.fuel.cmp(&a.fuel).then_with(|| a.id.cmp(&b.id)));
+    page.own(&format!("slowest of {} tests, by fuel:", ran.len()));
+    for test in ran.iter().take(SLOWEST) {
+        page.name(&format!("{:>16}  ", test.fuel.to_string()), &test.id);
+    }
+    page.gap();
+}
+
+fn diff(page: &mut Page, diff: &Captured) {
     let lines: Vec<&str> = diff.text.lines().collect();
     for line in lines.iter().take(MAX_DIFF) {
         let style = match line.as_bytes().first() {
@@ -239,15 +281,17 @@ fn diff(text: &mut String, ui: &Ui, diff: &Captured) {
             Some(b'@') => Style::Faint,
             _ => Style::Plain,
         };
-        let _ = writeln!(text, "  {}", ui.paint(style, &escape::line(line)));
+        page.evidence("  ", style, line);
     }
-    more(text, lines.len(), MAX_DIFF, "lines of the diff");
+    more(page, lines.len(), MAX_DIFF, "lines of the diff");
 }
 
-fn more(text: &mut String, count: usize, shown: usize, what: &str) {
+fn more(page: &mut Page, count: usize, shown: usize, what: &str) {
     let rest = count.saturating_sub(shown);
     if rest > 0 {
-        let _ = writeln!(text, "      … {rest} more {what} (--json has them)");
+        page.own(&format!(
+            "{INDENT}… {rest} more {what} (--report json has them)"
+        ));
     }
 }
 

@@ -30,8 +30,40 @@ pub struct SuiteCheck {
     pub python_path: Vec<String>,
     /// Arguments for the runner. Default none.
     pub args: Vec<String>,
+    /// What gets a guest of its own. Default: the suite.
+    pub isolation: SuiteIsolation,
     /// What must come out.
     pub expectation: Expectation,
+}
+
+/// What of a suite gets a guest of its own, which begins in the state that collection left.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum SuiteIsolation {
+    /// The whole suite: tests run one after the other, as the framework runs them.
+    #[default]
+    Suite,
+    /// Each file of tests: what a test leaves behind reaches the tests of its file only.
+    File,
+    /// Each test: what it leaves behind reaches none.
+    Test,
+}
+
+impl SuiteIsolation {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::Suite, Self::File, Self::Test];
+
+    /// The name used in specs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Suite => "suite",
+            Self::File => "file",
+            Self::Test => "test",
+        }
+    }
 }
 
 /// A test framework.
@@ -138,19 +170,19 @@ pub(super) fn read(
     context: &mut Context<'_>,
     sink: &mut Sink<'_>,
 ) -> Option<SuiteCheck> {
-    let runner = fields.required_text(sink, "runner").and_then(|text| {
-        let runner = Runner::ALL
-            .into_iter()
-            .find(|runner| runner.name() == text.value);
-        if runner.is_none() {
-            let names = Runner::ALL.map(Runner::name);
-            let message = format!("unknown runner `{}`", text.value.escape_debug());
-            let hint = did_you_mean(text.value, names)
-                .unwrap_or_else(|| format!("known runners: {}", names.join(", ")));
-            sink.report(text.at, text.path, message, Some(hint));
-        }
-        runner
-    });
+    let runner = fields
+        .required_text(sink, "runner")
+        .and_then(|text| choice("runner", Runner::ALL, Runner::name, text, sink));
+    let isolation = match fields.text(sink, "isolation") {
+        None => Some(SuiteIsolation::default()),
+        Some(text) => choice(
+            "isolation",
+            SuiteIsolation::ALL,
+            SuiteIsolation::name,
+            text,
+            sink,
+        ),
+    };
     let runtime = match fields.text(sink, "runtime") {
         None => Some("python".to_owned()),
         Some(text) => plain_name(&text, "runtime", sink),
@@ -167,8 +199,28 @@ pub(super) fn read(
         lock,
         python_path,
         args,
+        isolation: isolation?,
         expectation: expectation?,
     })
+}
+
+/// One of the choices by its name.
+fn choice<T: Copy, const N: usize>(
+    what: &str,
+    all: [T; N],
+    name: impl Fn(T) -> &'static str,
+    text: Located<&str>,
+    sink: &mut Sink<'_>,
+) -> Option<T> {
+    let found = all.into_iter().find(|choice| name(*choice) == text.value);
+    if found.is_none() {
+        let names = all.map(name);
+        let message = format!("unknown {what} `{}`", text.value.escape_debug());
+        let hint = did_you_mean(text.value, names)
+            .unwrap_or_else(|| format!("known {what}s: {}", names.join(", ")));
+        sink.report(text.at, text.path, message, Some(hint));
+    }
+    found
 }
 
 fn python_path(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Assurance, Cause, CheckReport, Outcome};
+use crate::Digest;
 use crate::budget::LimitHit;
 use crate::quantity::Fuel;
 use crate::spec::Check;
@@ -16,6 +17,9 @@ pub struct SuiteReport {
     pub runtime: String,
     /// The test framework with its version, such as `pytest 9.2.0`.
     pub runner: String,
+    /// The digest of all that its guests began with beside the tree under test: the runtime,
+    /// the installed packages, our own files, the state of the warmed-up interpreter.
+    pub environment: Option<Digest>,
     /// How many tests were expected; 0 without a list.
     pub expected: u64,
     /// Every test that was expected or reported, sorted by id.
@@ -261,6 +265,7 @@ impl SuiteJudgement {
             tests: Some(SuiteReport {
                 runtime: runtime.into(),
                 runner: runner.into(),
+                environment: None,
                 expected: self.expected,
                 tests: self.tests,
                 collect_errors: self.collect_errors,

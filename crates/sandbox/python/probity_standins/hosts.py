@@ -12,10 +12,11 @@ import _socket
 import ipaddress
 import os
 import socket
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .builtin import Builtin
 
+AI_PASSIVE = 1
 _pton = getattr(socket, "inet_pton", None)
 _ntop = getattr(socket, "inet_ntop", None)
 
@@ -56,11 +57,6 @@ def gethostname() -> str:
     return os.uname().nodename
 
 
-def getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    """Unknown, as any name is here."""
-    raise socket.gaierror(-2, "Name or service not known")
-
-
 def gethostbyaddr(ip_address: str, /) -> NoReturn:
     """Unknown, as any address is here."""
     raise socket.herror(1, "Unknown host")
@@ -69,6 +65,38 @@ def gethostbyaddr(ip_address: str, /) -> NoReturn:
 def gethostbyname(hostname: str, /) -> NoReturn:
     """Unknown, as any name is here."""
     raise socket.gaierror(-2, "Name or service not known")
+
+
+def getaddrinfo(
+    host: str | bytes | None,
+    port: str | bytes | int | None,
+    family: int = 0,
+    type: int = 0,
+    proto: int = 0,
+    flags: int = 0,
+) -> list[tuple[int, int, int, str, tuple]]:
+    """The ways to reach a numeric address and port, or this machine itself; names are unknown."""
+    try:
+        number = int(port or 0)
+    except ValueError:
+        raise socket.gaierror(-8, "Servname not supported for ai_socktype") from None
+    if host is None:
+        found = ipaddress.ip_address("0.0.0.0" if flags & AI_PASSIVE else "127.0.0.1")
+    else:
+        try:
+            found = ipaddress.ip_address(host.decode("ascii") if isinstance(host, bytes) else host)
+        except ValueError:
+            raise socket.gaierror(-2, "Name or service not known") from None
+    own = socket.AF_INET if found.version == 4 else socket.AF_INET6
+    if family not in (0, own):
+        raise socket.gaierror(-9, "Address family for hostname not supported")
+    place = (str(found), number) if found.version == 4 else (str(found), number, 0, 0)
+    kinds = [(socket.SOCK_STREAM, 6), (socket.SOCK_DGRAM, 17)]
+    return [
+        (own, kind, protocol, "", place)
+        for kind, protocol in kinds
+        if type in (0, kind) and proto in (0, protocol)
+    ]
 
 
 def _works() -> bool:
@@ -82,10 +110,10 @@ def install() -> None:
     """Replace the conversions if they do not work, add the look-ups if there are none."""
     if _pton is not None and _ntop is not None and not _works():
         socket.inet_pton, socket.inet_ntop = Builtin(inet_pton), Builtin(inet_ntop)
-    if not hasattr(_socket, "getaddrinfo"):
-        _socket.getaddrinfo = Builtin(getaddrinfo)  # `socket.getaddrinfo` is a wrapper
     for lookup in (gethostbyaddr, gethostbyname, gethostname, inet_ntoa):
         if not hasattr(socket, lookup.__name__):
             setattr(socket, lookup.__name__, Builtin(lookup))
     if not hasattr(socket, "gethostbyname_ex"):
         socket.gethostbyname_ex = Builtin(gethostbyname, "gethostbyname_ex")
+    if not hasattr(_socket, "getaddrinfo"):
+        _socket.getaddrinfo = Builtin(getaddrinfo)  # `socket.getaddrinfo` is a wrapper

@@ -6,6 +6,8 @@ Absent: counting.
 
 from __future__ import annotations
 
+import errno
+
 _used: set[str] = set()
 
 
@@ -14,6 +16,11 @@ class Unsupported(RuntimeError):
 
     def __init__(self, what: str) -> None:
         super().__init__("unsupported: " + what)
+
+
+def unsupported_call(what: str) -> OSError:
+    """The same as the error of a system call, which programs expect and may handle."""
+    return OSError(errno.ENOTSUP, "unsupported: " + what)
 
 
 def note(name: str) -> None:

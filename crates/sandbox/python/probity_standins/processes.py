@@ -1,13 +1,13 @@
 """`subprocess` for one program only: Python itself, run within this interpreter.
 
-`[sys.executable, "-m", …]`, `[…, "-c", …]` and `[…, "script.py"]` run with their own arguments,
-environment, working folder, standard streams, warning filters and freshly imported modules of the project
-and its wheels.
+`[sys.executable, "-m", …]`, `[…, "-c", …]`, `[…, "script.py"]` and `[…, "-"]` (the program comes through
+standard input) run with their own arguments, environment, working folder, standard streams, warning filters
+and freshly imported modules of the project and its wheels.
 
-Invariants: everything above is restored afterwards; any other program, flag or option gets the
-interpreter's own "does not support processes". What the child writes to an inherited stream goes to the
-real descriptor, not to a test's capture of `sys.stdout`. A child with a pipe as standard input runs when
-that is closed or its result asked for.
+Invariants: everything above is restored afterwards; any other program, flag or option is refused, with the
+usual error if no such program exists. What the child writes to an inherited stream goes to the real descriptor,
+not to a test's capture of `sys.stdout`. A child with a pipe as standard input runs when that is closed or
+its result asked for.
 Absent: isolation of the standard library's own state, which parent and child share; signals, timeouts,
 descriptors beyond the three; asyncio's subprocesses.
 """
@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import errno
 import io
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 import traceback
@@ -26,7 +28,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .ledger import note
+from .ledger import note, unsupported_call
 from .threads import new_ident, run_as
 
 _system_popen = subprocess.Popen
@@ -71,6 +73,8 @@ class Program:
             rest = rest[1:]
         if len(rest) >= 2 and rest[0] in ("-m", "-c"):
             return cls(rest[0], rest[1], rest[2:])
+        if not rest or rest[0] == "-":
+            return cls("-", "", rest[1:])
         if rest and not rest[0].startswith("-"):
             return cls("script", rest[0], rest[1:])
         return None
@@ -89,12 +93,18 @@ class Program:
             runpy.run_module(self.what, run_name="__main__", alter_sys=True)
         elif self.kind == "-c":
             sys.argv = ["-c", *self.args]
-            main = type(sys)("__main__")
-            sys.modules["__main__"] = main
-            exec(compile(self.what, "<string>", "exec"), main.__dict__)
+            self._run_text(self.what, "<string>")
+        elif self.kind == "-":
+            sys.argv = ["-", *self.args]
+            self._run_text(sys.stdin.read(), "<stdin>")
         else:
             sys.argv = [self.what, *self.args]
             runpy.run_path(self.what, run_name="__main__")
+
+    def _run_text(self, source: str, name: str) -> None:
+        main = type(sys)("__main__")
+        sys.modules["__main__"] = main
+        exec(compile(source, name, "exec"), main.__dict__)
 
 
 class Popen(_system_popen):
@@ -103,11 +113,11 @@ class Popen(_system_popen):
     def __init__(self, args: Any, *rest: Any, **options: Any) -> None:
         program = Program.of(args)
         if program is None or rest or any(value for name, value in options.items() if name not in OPTIONS):
-            super().__init__(args, *rest, **options)
-            return
+            self._child_created = False  # nothing for the destructor to wait for
+            raise refusal(args, options.get("shell", False), options.get("env"))
         note("processes")
         self.args, self.pid, self.returncode = args, next(_pids), None
-        self._child_created = False  # nothing for the destructor to wait for
+        self._child_created = False
         self._program, self._options = program, options
         self._input = self._out = self._err = b""
         self.text_mode = bool(
@@ -181,6 +191,23 @@ class Popen(_system_popen):
 
     def send_signal(self, sig: int) -> None:
         """Too late: the child has ended, or will not be reached."""
+
+
+def refusal(command: Any, shell: bool, environment: Any) -> OSError:
+    """The error for a program that cannot run: the usual one if it does not exist, which most do not here."""
+    words = [command] if isinstance(command, (str, bytes, os.PathLike)) else list(command)
+    first = os.fsdecode("/bin/sh" if shell else words[0]) if words else ""
+    path = os.environ.get("PATH") if environment is None else environment.get("PATH")
+    known = first == sys.executable or os.path.isfile(first) or shutil.which(first, path=path or os.defpath)
+    if not known:
+        return FileNotFoundError(errno.ENOENT, "unsupported: processes: there is no such program", first)
+    return unsupported_call("processes: %s" % bounded_command(command))
+
+
+def bounded_command(command: Any) -> str:
+    """The command line for a message."""
+    text = repr(command)
+    return text if len(text) <= 200 else text[:200] + "…"
 
 
 class Input(io.BytesIO):

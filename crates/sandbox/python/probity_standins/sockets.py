@@ -13,6 +13,7 @@ the descriptor's number.
 from __future__ import annotations
 
 import errno
+import functools
 import itertools
 import os
 import signal
@@ -21,7 +22,7 @@ import weakref
 from time import sleep as _sleep
 from typing import Any, NoReturn
 
-from .ledger import Unsupported, note
+from .ledger import Unsupported, note, unsupported_call
 
 BUFFER = 212_992  # what Linux gives a new pair
 FIRST_DESCRIPTOR = 1 << 20
@@ -30,6 +31,7 @@ _descriptors = itertools.count(FIRST_DESCRIPTOR)
 by_descriptor: weakref.WeakValueDictionary[int, MemorySocket] = weakref.WeakValueDictionary()
 _set_wakeup_fd = getattr(signal, "set_wakeup_fd", None)
 _wakeup_fd = -1
+_system_init = socket.socket.__init__
 
 
 def _fail(number: int) -> NoReturn:
@@ -240,6 +242,15 @@ def socketpair(
     return one, other
 
 
+def _init(self: socket.socket, *args: Any, **kwargs: Any) -> None:
+    try:
+        _system_init(self, *args, **kwargs)
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+        raise unsupported_call("sockets") from None
+
+
 def set_wakeup_fd(fd: int, /, *, warn_on_full_buffer: bool = True) -> int:
     """Remember whom a signal would wake; none comes from outside."""
     global _wakeup_fd
@@ -258,5 +269,6 @@ def install() -> None:
         if not hasattr(socket, name):
             setattr(socket, name, value)
     socket.socketpair = socketpair
+    socket.socket.__init__ = functools.wraps(_system_init)(_init)
     if _set_wakeup_fd is not None:
         signal.set_wakeup_fd = set_wakeup_fd

@@ -218,6 +218,22 @@ impl Filesystem {
         Some(path)
     }
 
+    /// The filesystem of a guest that goes on where this one stands. What was learned of the
+    /// layers and which bounds were met stays with this one.
+    pub(crate) fn fork(&self) -> Self {
+        let mut used = self.used.clone();
+        used.forget_hits();
+        Self {
+            nodes: self.nodes.clone(),
+            quota: self.quota,
+            used,
+            recorder: Recorder::default(),
+            walked: 0,
+            now: self.now,
+            free: self.free.clone(),
+        }
+    }
+
     /// The fuel for resolving paths since the last call.
     pub(crate) const fn take_walked(&mut self) -> u64 {
         std::mem::replace(&mut self.walked, 0)

@@ -66,7 +66,7 @@ pub struct Stat {
     pub changed: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) kind: NodeKind,
     /// Names that lead here.
@@ -92,7 +92,7 @@ pub(crate) struct Node {
     pub(crate) changed: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum NodeKind {
     Directory(DirectoryNode),
     File(Content),
@@ -100,7 +100,7 @@ pub(crate) enum NodeKind {
     Device(Device),
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct DirectoryNode {
     pub(crate) entries: BTreeMap<Arc<str>, NodeId>,
     /// Entries of the layer below that have no node yet.

@@ -36,6 +36,11 @@ pub struct QuotaUse {
 }
 
 impl QuotaUse {
+    /// Forgets which bounds were met.
+    pub(crate) fn forget_hits(&mut self) {
+        self.hits.clear();
+    }
+
     /// Records that a request for `used` went past `cap`; the largest request is kept.
     pub fn hit(&mut self, limit: Limit, cap: u64, used: u64) {
         let hit = self

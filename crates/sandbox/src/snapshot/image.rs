@@ -1,5 +1,7 @@
 //! The state of a guest at some moment: what its memory and its globals hold.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -77,18 +79,30 @@ impl Snapshot {
     /// # Errors
     /// When the memory cannot be put into a file.
     pub fn keep(taken: &Taken) -> std::io::Result<Self> {
-        let mut file = tempfile::tempfile()?;
-        std::io::Write::write_all(&mut file, &taken.memory)?;
+        Self::keep_in(unnamed_file()?, taken)
+    }
+
+    /// Keeps a snapshot in `file`, which holds nothing else afterwards and which nobody
+    /// changes.
+    ///
+    /// # Errors
+    /// When the memory cannot be put into the file.
+    pub(crate) fn keep_in(mut file: File, taken: &Taken) -> std::io::Result<Self> {
+        let size = u64::try_from(taken.memory.len()).unwrap_or(u64::MAX);
+        file.write_all(&taken.memory)?;
+        file.set_len(size)?;
         Ok(Self::new(Mapping::of(file)?, taken.rest.clone()))
     }
 
-    /// The same, with the pages noted that a guest which began here wrote to before `after`
-    /// was taken: guests to come get copies of them at once, which takes less time than one
-    /// by one.
-    #[must_use]
-    pub(crate) fn heated(mut self, after: &Taken) -> Self {
-        self.hot = changed(self.memory.bytes(), &after.memory).into();
-        self
+    /// Notes the pages that a guest which began here wrote to until its memory was `after`:
+    /// guests to come get copies of them at once, which takes less time than one by one.
+    pub(crate) fn heat(&mut self, after: &[u8]) {
+        self.hot = changed(self.memory.bytes(), after).into();
+    }
+
+    /// Whether such pages are noted.
+    pub(crate) fn is_hot(&self) -> bool {
+        !self.hot.is_empty()
     }
 
     pub(crate) fn rest(&self) -> Rest {
@@ -135,6 +149,17 @@ impl Snapshot {
         }
         Ok(())
     }
+}
+
+/// A file that nobody else can open.
+pub(crate) fn unnamed_file() -> std::io::Result<File> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{MemfdFlags, memfd_create};
+        Ok(memfd_create(c"probity-snapshot", MemfdFlags::CLOEXEC)?.into())
+    }
+    #[cfg(not(target_os = "linux"))]
+    tempfile::tempfile()
 }
 
 impl Taken {

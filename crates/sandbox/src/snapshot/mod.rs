@@ -13,4 +13,5 @@ mod bare;
 mod image;
 
 pub use bare::{Bare, StripError, strip};
+pub(crate) use image::unnamed_file;
 pub use image::{Rest, Snapshot, Taken};

@@ -6,6 +6,7 @@
 //! every test runner begin there. Everything is kept sealed, by a key that is a digest of what went in.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{Cursor, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use super::support;
 use super::wheel::{MAX_BYTES, MAX_FILES, install};
 use crate::cancel::Cancel;
 use crate::fs::{Access, Device, Devices, ImageFolder, Mapping, Mounts, write_image};
-use crate::guest::{Ending, Entry, Invocation, Run, RunError, START_TIME};
+use crate::guest::{Ending, Entry, Invocation, Keep, Run, RunError, START_TIME};
 use crate::runtime::{EntryName, Program, Runtime};
 use crate::sandbox::Sandbox;
 use crate::sealed::{SealError, SealedFolder};
@@ -201,9 +202,10 @@ impl EnvironmentStore {
                 bytes = bytes.saturating_add(count(taken.memory.len()));
                 let name = format!("{key}.memory");
                 let file = self.folder.keep(&name, &mut taken.memory.as_slice())?;
-                let warm = Snapshot::new(self.map(file)?, taken.rest);
+                let mut warm = Snapshot::new(self.map(file)?, taken.rest);
                 let after = builder.try_out(&images, &warm)?;
-                Some(warm.heated(&after))
+                warm.heat(&after.memory);
+                Some(warm)
             }
         };
         let facts = Facts {
@@ -398,7 +400,7 @@ impl Builder<'_> {
             invocation.from = Some(from.clone());
         }
         invocation.start_time = WARM_UP_TIME;
-        invocation.keep = true;
+        invocation.keep = Keep::Snapshot;
         self.run(what, invocation)?
             .taken
             .ok_or(EnvironmentError::Build {
@@ -421,7 +423,24 @@ impl Builder<'_> {
     }
 }
 
+/// The text with which a session that was paused goes on with these tests.
+pub(super) fn proceed(ids: &[String]) -> String {
+    let ids = serde_json::to_vec(ids).unwrap_or_default();
+    let mut text = String::from("import probity_session\nprobity_session.proceed('");
+    for byte in ids {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text.push_str("')\n");
+    text
+}
+
 impl Environment {
+    /// Whether sessions begin in a snapshot, and can be paused.
+    #[must_use]
+    pub const fn is_warm(&self) -> bool {
+        self.warm.is_some()
+    }
+
     /// The runtime.
     #[must_use]
     pub const fn runtime(&self) -> &Runtime {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use probity_core::spec::Expectation;
-use probity_core::verify::{Observer, SuiteProgress, TestOutcome, is_failure};
+use probity_core::verify::{Observer, SuiteProgress, SuiteRecord, TestOutcome, is_failure};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -95,6 +95,16 @@ impl<'a> Live<'a> {
             ("result", Some(id), Some(outcome)) => self.ended(&id, outcome),
             _ => {}
         }
+    }
+
+    /// Takes what a unit of the suite came to.
+    pub(super) fn unit(&mut self, records: &[SuiteRecord]) {
+        for record in records {
+            if let SuiteRecord::Result { id, outcome, .. } = record {
+                self.ended(id, *outcome);
+            }
+        }
+        self.tell(None);
     }
 
     /// The guest was ended during this test.

@@ -6,6 +6,7 @@ mod lock;
 mod records;
 mod run;
 mod support;
+mod units;
 mod wheel;
 
 pub use environment::{BuildPhase, Environment, EnvironmentError, EnvironmentStore, Facts};

@@ -26,6 +26,8 @@ pub(super) struct Records {
     pub(super) runner: Option<String>,
     /// Why the session is not to be trusted, if so.
     pub(super) broken: Option<String>,
+    /// The ids that were collected, in the runner's order.
+    pub(super) collected: Vec<String>,
     /// What could not be collected, by id.
     not_collected: BTreeSet<String>,
 }
@@ -43,7 +45,9 @@ enum Line {
         message: String,
     },
     CollectSkip {},
-    Collected {},
+    Collected {
+        ids: Vec<String>,
+    },
     Start {
         id: String,
     },
@@ -107,7 +111,7 @@ impl Records {
                 Line::Session { .. }
                 | Line::CollectError { .. }
                 | Line::CollectSkip {}
-                | Line::Collected {}
+                | Line::Collected { .. }
                 | Line::InternalError { .. }
                 | Line::Interrupted { .. }
                 | Line::RunnerError { .. }
@@ -138,7 +142,8 @@ impl Records {
                     }));
                 }
             }
-            Line::CollectSkip {} | Line::Collected {} => {}
+            Line::CollectSkip {} => {}
+            Line::Collected { ids } => self.collected.extend(ids),
             Line::Start { id } => self.records.push(SuiteRecord::Start { id }),
             Line::Result {
                 id,
@@ -179,6 +184,40 @@ impl Records {
             })
             .collect();
         ids.into_iter().cloned().collect()
+    }
+
+    /// Whether the runner reported its own end.
+    pub(super) fn finished(&self) -> bool {
+        self.records.contains(&SuiteRecord::Finish)
+    }
+
+    /// Takes away the runner's own end, if that is the last of what it reported.
+    pub(super) fn take_finish(&mut self) -> bool {
+        let is_last = self.records.last() == Some(&SuiteRecord::Finish);
+        if is_last {
+            self.records.pop();
+        }
+        is_last
+    }
+
+    /// Notes the end of the suite.
+    pub(super) fn finish(&mut self) {
+        self.records.push(SuiteRecord::Finish);
+    }
+
+    /// Whether a test did not end as a suite may hold it.
+    pub(super) fn any_failed(&self) -> bool {
+        self.records.iter().any(
+            |record| matches!(record, SuiteRecord::Result { outcome, .. } if !outcome.is_tolerable()),
+        )
+    }
+
+    /// Adds what another guest of the suite reported.
+    pub(super) fn append(&mut self, other: Self) {
+        self.records.extend(other.records);
+        if self.broken.is_none() {
+            self.broken = other.broken;
+        }
     }
 
     /// Notes that the guest ended during a test, and why.

@@ -8,9 +8,9 @@ use std::sync::mpsc;
 use std::thread;
 
 use probity_core::Repo;
-use probity_core::budget::{Limit, LimitHit};
+use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
-use probity_core::spec::{Check, SuiteCheck};
+use probity_core::spec::{Check, SuiteCheck, SuiteIsolation};
 use probity_core::verify::{Assurance, Cause, CheckReport, Observer, SuiteEnd, judge_suite};
 use serde::Serialize;
 
@@ -41,19 +41,32 @@ struct Config<'a> {
     args: &'a [String],
     seed: u64,
     skip: &'a [String],
+    only: Option<&'a [String]>,
+    pause: bool,
     results_size: u64,
+}
+
+/// What a guest does of the suite.
+#[derive(Clone, Copy)]
+pub(super) enum Stage<'a> {
+    /// All of it but these tests.
+    Without(&'a [String]),
+    /// Its beginning, up to the end of collection.
+    Collect,
+    /// These tests.
+    Only(&'a [String]),
 }
 
 /// What the guests of a suite used of its budget.
 #[derive(Debug, Clone, Copy, Default)]
-struct Used {
-    fuel: Fuel,
-    wall_time: WallTime,
-    results: ByteSize,
+pub(super) struct Used {
+    pub(super) fuel: Fuel,
+    pub(super) wall_time: WallTime,
+    pub(super) results: ByteSize,
 }
 
 impl Used {
-    fn add(&mut self, run: &Run) {
+    pub(super) fn add(&mut self, run: &Run) {
         let results = u64::try_from(run.results.len()).unwrap_or(u64::MAX);
         self.fuel = self.fuel.saturating_add(run.fuel);
         self.wall_time = WallTime(self.wall_time.0.saturating_add(run.wall_time.0));
@@ -79,20 +92,24 @@ pub struct SuiteRun<'a> {
 }
 
 /// What the guests of one suite came to.
-struct Session {
-    records: Records,
-    end: SuiteEnd,
-    used: Used,
-    limits: Vec<LimitHit>,
-    stdout: Output,
-    stderr: Output,
+pub(super) struct Session {
+    pub(super) records: Records,
+    pub(super) end: SuiteEnd,
+    pub(super) used: Used,
+    pub(super) limits: Vec<LimitHit>,
+    pub(super) stdout: Output,
+    pub(super) stderr: Output,
 }
 
 impl SuiteRun<'_> {
     /// Runs the suite and reports. Meanwhile `observe` is told how far it is.
     #[must_use]
     pub fn report(&self, observe: Observer<'_>) -> CheckReport {
-        match self.session(observe) {
+        let session = match self.wanted.isolation {
+            SuiteIsolation::Suite => self.session(observe),
+            SuiteIsolation::File | SuiteIsolation::Test => self.session_in_units(observe),
+        };
+        match session {
             Ok(session) => self.judge(session),
             Err(report) => *report,
         }
@@ -115,27 +132,8 @@ impl SuiteRun<'_> {
                 Ok(open) => open,
                 Err(message) => return Err(Box::new(self.stopped(Cause::Protocol { message }))),
             };
-            let again = match &end {
-                SuiteEnd::Exit(_) => false,
-                SuiteEnd::Trap(_) => true,
-                SuiteEnd::Limit(hit) => match hit.limit {
-                    Limit::TestFuel | Limit::Memory | Limit::TableElements | Limit::Stack => true,
-                    Limit::Fuel
-                    | Limit::WallTime
-                    | Limit::Output
-                    | Limit::Results
-                    | Limit::FileBytes
-                    | Limit::Inodes
-                    | Limit::OpenFiles
-                    | Limit::Handles
-                    | Limit::PathDepth
-                    | Limit::ModuleSize
-                    | Limit::CompileTime
-                    | Limit::CompileMemory => false,
-                },
-            };
             // Without an open test the guest would end there again.
-            if again
+            if costs_one_test(&end)
                 && guest < MAX_GUESTS
                 && let Some(id) = open
             {
@@ -168,18 +166,33 @@ impl SuiteRun<'_> {
         used: Used,
         live: &mut Live<'_>,
     ) -> Result<Run, Box<CheckReport>> {
-        let host_failed =
-            |message: String| Box::new(CheckReport::host_failed(self.check, message, None));
         let mut budget = self.check.budget;
         budget.fuel = budget.fuel.saturating_sub(used.fuel);
         budget.wall_time = WallTime(budget.wall_time.0.saturating_sub(used.wall_time.0));
         budget.results = ByteSize(budget.results.0.saturating_sub(used.results.0));
-        let mounts = self.mounts(skip, budget.results).map_err(host_failed)?;
+        let invocation = self.invocation(Stage::Without(skip), budget)?;
+        self.run_followed(invocation, live)
+            .map_err(|error| self.host_failed(&error.to_string()))
+    }
+
+    /// The guest that does `stage` within `budget`.
+    pub(super) fn invocation(
+        &self,
+        stage: Stage<'_>,
+        budget: Budget,
+    ) -> Result<Invocation, Box<CheckReport>> {
+        let mounts = self
+            .mounts(stage, budget.results)
+            .map_err(|message| self.host_failed(&message))?;
         let mut invocation = self.environment.session(CONFIG, mounts, budget);
         invocation.depend_on(self.conditions);
         invocation.sliced = true;
-        self.run_followed(invocation, live)
-            .map_err(|error| host_failed(error.to_string()))
+        Ok(invocation)
+    }
+
+    /// The report of a failure of ours.
+    pub(super) fn host_failed(&self, message: &str) -> Box<CheckReport> {
+        Box::new(CheckReport::host_failed(self.check, message, None))
     }
 
     /// Runs a guest in a thread and tells `live` here, meanwhile, what it reports.
@@ -208,7 +221,12 @@ impl SuiteRun<'_> {
         })
     }
 
-    fn mounts(&self, skip: &[String], results: ByteSize) -> Result<Mounts, String> {
+    fn mounts(&self, stage: Stage<'_>, results: ByteSize) -> Result<Mounts, String> {
+        let (skip, only): (&[String], _) = match stage {
+            Stage::Without(skip) => (skip, None),
+            Stage::Collect => (&[], None),
+            Stage::Only(only) => (&[], Some(only)),
+        };
         let config = Config {
             root: "/repo",
             runner: self.wanted.runner.name(),
@@ -218,6 +236,8 @@ impl SuiteRun<'_> {
             args: &self.wanted.args,
             seed: self.conditions.seed,
             skip,
+            only,
+            pause: matches!(stage, Stage::Collect),
             results_size: results.0,
         };
         let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
@@ -229,7 +249,7 @@ impl SuiteRun<'_> {
         Ok(mounts)
     }
 
-    fn end_of(&self, ending: &Ending) -> Result<SuiteEnd, Box<CheckReport>> {
+    pub(super) fn end_of(&self, ending: &Ending) -> Result<SuiteEnd, Box<CheckReport>> {
         Ok(match ending {
             Ending::Exited(code) => SuiteEnd::Exit(i32::try_from(*code).unwrap_or(i32::MAX)),
             Ending::Limit(hit) => SuiteEnd::Limit(reproducible(*hit)),
@@ -244,7 +264,7 @@ impl SuiteRun<'_> {
         })
     }
 
-    fn stopped(&self, cause: Cause) -> CheckReport {
+    pub(super) fn stopped(&self, cause: Cause) -> CheckReport {
         let message = cause.to_string();
         CheckReport::stopped(self.check, Assurance::InGuest, cause, message)
     }
@@ -264,7 +284,10 @@ impl SuiteRun<'_> {
             session.records.records,
             &session.end,
         );
-        let report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
+        let mut report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
+        if let Some(suite) = &mut report.tests {
+            suite.environment = Some(self.environment.facts.digest);
+        }
         let report = match session.records.broken {
             // The results stay as evidence, but nothing is concluded from them.
             Some(message) => CheckReport {
@@ -285,6 +308,30 @@ impl SuiteRun<'_> {
             wall_time: session.used.wall_time,
             ..report
         }
+    }
+}
+
+/// Whether a guest that ended so lost the test that it was running, and another can go on
+/// with the rest.
+pub(super) const fn costs_one_test(end: &SuiteEnd) -> bool {
+    match end {
+        SuiteEnd::Exit(_) => false,
+        SuiteEnd::Trap(_) => true,
+        SuiteEnd::Limit(hit) => match hit.limit {
+            Limit::TestFuel | Limit::Memory | Limit::TableElements | Limit::Stack => true,
+            Limit::Fuel
+            | Limit::WallTime
+            | Limit::Output
+            | Limit::Results
+            | Limit::FileBytes
+            | Limit::Inodes
+            | Limit::OpenFiles
+            | Limit::Handles
+            | Limit::PathDepth
+            | Limit::ModuleSize
+            | Limit::CompileTime
+            | Limit::CompileMemory => false,
+        },
     }
 }
 

@@ -10,6 +10,8 @@ pub(crate) struct VirtualClock {
     before: u64,
     slept: u64,
     burned: u64,
+    /// What the guest itself had worked before.
+    worked_before: u64,
 }
 
 impl VirtualClock {
@@ -19,6 +21,7 @@ impl VirtualClock {
             before,
             slept: 0,
             burned: 0,
+            worked_before: 0,
         }
     }
 
@@ -48,6 +51,21 @@ impl VirtualClock {
 
     /// Nanoseconds that the guest itself worked.
     pub(crate) const fn worked(&self) -> u64 {
+        self.worked_before.saturating_add(self.burned)
+    }
+
+    /// The clock of a guest that goes on from here with its own count of fuel.
+    pub(crate) const fn going_on(self) -> Self {
+        Self {
+            slept: self.slept.saturating_add(self.burned),
+            burned: 0,
+            worked_before: self.worked(),
+            ..self
+        }
+    }
+
+    /// Fuel that the guest burned, as far as the clock was told.
+    pub(crate) const fn burned(&self) -> u64 {
         self.burned
     }
 }

@@ -178,6 +178,52 @@ impl Host {
         self.meter.hit()
     }
 
+    /// The host of a guest that goes on where this one stands, with a budget of its own.
+    /// What was printed and reported, and which limits were met, stays with this one.
+    pub(crate) fn fork(
+        &self,
+        budget: &Budget,
+        slice: Option<u64>,
+        listener: Option<Listener>,
+    ) -> Self {
+        let started = Instant::now();
+        Self {
+            meter: Meter::new(budget.fuel.0, slice),
+            fs: self.fs.fork(),
+            files: self.files.clone(),
+            preopens: self.preopens.clone(),
+            descriptors: self.descriptors.clone(),
+            // Components are not forked.
+            handles: Handles::new(budget.open_files),
+            clock: self.clock.going_on(),
+            random: self.random.clone(),
+            args: self.args.clone(),
+            env: self.env.clone(),
+            stdin: self.stdin.clone(),
+            stdin_at: self.stdin_at,
+            stdout: OutputSink::new(budget.output.0),
+            stderr: OutputSink::new(budget.output.0),
+            results: Vec::new(),
+            marks: Marks::default(),
+            feed: listener.map(Feed::new),
+            limits: EngineLimits::new(budget, Kind::Core),
+            stop: None,
+            memory: None,
+            deadline: started
+                .checked_add(budget.wall_time.duration())
+                .unwrap_or(started),
+            started,
+            fuel_left: 0,
+            calls: 0,
+            budget: *budget,
+        }
+    }
+
+    /// The guest's memory, once it has called us.
+    pub(crate) const fn memory(&self) -> Option<wasmtime::Memory> {
+        self.memory
+    }
+
     /// Virtual time since the guest, or the one whose state it began in, started; in
     /// nanoseconds.
     pub(crate) const fn passed(&self) -> u64 {
@@ -213,7 +259,7 @@ impl Host {
     fn mark(&self) -> Mark {
         Mark {
             end: u64::try_from(self.results.len()).unwrap_or(u64::MAX),
-            fuel: Fuel(self.clock.worked()),
+            fuel: Fuel(self.clock.burned()),
             time_ns: self.clock.monotonic(),
         }
     }

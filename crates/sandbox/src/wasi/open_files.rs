@@ -13,7 +13,7 @@ pub(super) type Listing = Arc<[(Arc<str>, NodeId)]>;
 const MAX_LISTED: usize = 1 << 20;
 
 /// The count of open files against its cap.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct OpenFiles {
     open: u32,
     cap: u32,

@@ -427,3 +427,40 @@ impl Drop for Worker {
         let _ = self.process.wait();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use probity_core::quantity::{ByteSize, WallTime};
+
+    use super::*;
+
+    #[test]
+    fn a_worker_that_reports_too_much_on_the_way_is_given_up() {
+        let heard = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&heard);
+        let listener = Listener::new(move |piece| {
+            counter.fetch_add(piece.len(), Ordering::Relaxed);
+        });
+        let budget = Budget {
+            results: ByteSize(1000),
+            wall_time: WallTime::secs(1),
+            ..Budget::check()
+        };
+        let mut hearing = Hearing::new(Some(&listener), &budget);
+        assert!(hearing.take(&[0; 900]).is_ok());
+        assert!(hearing.take(&[0; 101]).is_err());
+        assert_eq!(heard.load(Ordering::Relaxed), 900);
+        // Nor do pieces without bytes keep the parent busy for ever.
+        let mut hearing = Hearing::new(Some(&listener), &budget);
+        let pieces = (0..10_000)
+            .take_while(|_| hearing.take(&[]).is_ok())
+            .count();
+        assert_eq!(pieces, 120);
+        let mut nobody = Hearing::NOBODY;
+        assert!(nobody.take(&[]).is_err());
+        assert!(Hearing::new(None, &budget).take(&[1]).is_err());
+    }
+}

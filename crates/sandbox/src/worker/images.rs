@@ -74,6 +74,11 @@ pub(super) fn memory(name: &std::ffi::CStr) -> io::Result<std::os::fd::OwnedFd> 
     )?)
 }
 
+/// Seals such memory against growing.
+pub(super) fn seal_size(file: &File) -> io::Result<()> {
+    Ok(fcntl_add_seals(file, SealFlags::GROW)?)
+}
+
 /// Seals such memory for good.
 pub(super) fn seal(file: &File) -> io::Result<()> {
     let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;

@@ -4,9 +4,10 @@ use probity_core::budget::Budget;
 use serde::{Deserialize, Serialize};
 
 use super::lockdown;
+use crate::cancel::Cancel;
 use crate::engine::Kind;
 use crate::fs::{Access, Device};
-use crate::guest::{Entry, Run};
+use crate::guest::{Entry, Keep, Run, Turn};
 use crate::snapshot::Rest;
 
 /// Changes whenever the messages do: parent and worker are the same program.
@@ -28,6 +29,10 @@ pub(super) struct Hello {
 pub(super) enum Order {
     /// Run a guest.
     Run(Box<Job>),
+    /// Run a guest, and keep it for more turns if it returns by itself.
+    Pause(Box<Job>),
+    /// Let the guest that is kept go on from where it was paused.
+    GoOn(Box<Going>),
     /// Compile a module. Beside it: the module, and the file to write the code to.
     Compile(Kind),
 }
@@ -48,13 +53,32 @@ pub(super) struct Job {
     pub(super) preopens: Vec<String>,
     pub(super) entry: Entry,
     pub(super) from: Option<Beginning>,
-    pub(super) keep: bool,
+    pub(super) keep: Keep,
     pub(super) seed: u64,
     pub(super) start_time: u64,
     pub(super) sliced: bool,
     pub(super) budget: Budget,
     /// Whether somebody wants to hear of its results while it runs.
     pub(super) listened: bool,
+}
+
+/// What the guest that is kept goes on with.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Going {
+    pub(super) text: String,
+    pub(super) sliced: bool,
+    pub(super) budget: Budget,
+}
+
+impl From<Going> for Turn {
+    fn from(going: Going) -> Self {
+        Self {
+            text: going.text,
+            sliced: going.sliced,
+            budget: going.budget,
+            cancel: Cancel::default(),
+        }
+    }
 }
 
 /// The state that a guest begins in. Its memory is a file that was given.
@@ -100,6 +124,8 @@ pub(super) enum Answer {
     /// Before the answer itself, if it was asked for: a piece of the guest's results.
     Progress(#[serde(with = "serde_bytes")] Vec<u8>),
     Ran(Result<Box<Run>, String>),
+    /// The same for a guest that was to be paused, and whether it is kept.
+    Paused(Result<(Box<Run>, bool), String>),
     Compiled(Result<(), CompileFault>),
 }
 

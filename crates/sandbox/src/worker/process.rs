@@ -12,18 +12,20 @@ use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::repo::Directory;
 use tracing::{debug, warn};
 
-use super::child::{Hearing, MAX_DATA, Worker, WorkerCommand};
+use super::child::{Death, Hearing, MAX_DATA, Worker, WorkerCommand};
 use super::frame::{MAX_FILES, Patience};
-use super::images::{Image, Images, memory, seal, sealed_memory};
+use super::images::{Image, Images, memory, seal, seal_size, sealed_memory};
 use super::lockdown::{self, Role};
-use super::message::{Answer, Beginning, CompileFault, Given, Job, Mounted, Order, Place, What};
+use super::message::{
+    Answer, Beginning, CompileFault, Given, Going, Job, Mounted, Order, Place, What,
+};
 use super::nursery::Nursery;
 use super::serve::ARGUMENT;
 use crate::cancel::Cancel;
 use crate::engine::{EngineError, Kind, Module, ModuleError};
 use crate::fs::{Content, LowerDirectory, Mapping, Source};
-use crate::guest::{Invocation, Run, RunError};
-use crate::isolation::{Compiled, CompiledCode, Isolation};
+use crate::guest::{Invocation, Keep, Run, RunError, Turn};
+use crate::isolation::{Compiled, CompiledCode, Isolation, Paused, PausedGuest};
 use crate::results::MAX_MARKS;
 use crate::text::clean;
 
@@ -40,7 +42,7 @@ const INODE: u64 = 512;
 const ELEMENT: u64 = 16;
 /// Bytes of a mark, in memory or on its way at most.
 const MARK: u64 = 32;
-/// Most bytes of compiled code.
+/// Most bytes of compiled code, and of a guest's memory.
 const MAX_CODE: u64 = 4 << 30;
 
 /// How many workers there are, and how long each works.
@@ -149,6 +151,15 @@ impl Process {
 }
 
 impl Shared {
+    /// How long a guest with this budget is waited for.
+    fn patience<'a>(&self, budget: &Budget, cancel: &'a Cancel) -> Patience<'a> {
+        let time = budget.wall_time.duration();
+        Patience {
+            deadline: Instant::now().checked_add(time.saturating_add(self.settings.grace)),
+            cancel: Some(cancel),
+        }
+    }
+
     fn pool(&self) -> std::sync::MutexGuard<'_, Pool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -262,6 +273,8 @@ fn settings(role: Role) -> lockdown::Settings {
         data_bytes: MAX_DATA,
         // Those that it keeps, those that come with an order, and its own.
         open_files: 192,
+        // A paused guest's memory; files that came over the socket are smaller than that.
+        file_bytes: MAX_CODE,
         ..lockdown::Settings::new(role)
     }
 }
@@ -307,7 +320,6 @@ impl Isolation for Process {
         let settings = lockdown::Settings {
             data_bytes: budget.compile_memory.0,
             cpu_seconds: Some(time.as_secs().max(1)),
-            file_bytes: MAX_CODE,
             ..settings(Role::Compiler)
         };
         let mut worker =
@@ -358,9 +370,9 @@ impl Isolation for Process {
             Ok(Answer::Compiled(Err(CompileFault::Host(message)))) => {
                 Err(EngineError::Compiler(clean(&message)))
             }
-            Ok(Answer::Ran(_) | Answer::Progress(_)) => Err(EngineError::Compiler(
-                "the worker process answered another question".to_owned(),
-            )),
+            Ok(Answer::Ran(_) | Answer::Paused(_) | Answer::Progress(_)) => Err(
+                EngineError::Compiler("the worker process answered another question".to_owned()),
+            ),
             Err(death) if death.signal() == Some(libc::SIGXCPU) => Ok(Err(too_long)),
             Err(death) if death.is_cancelled() => Err(EngineError::Cancelled),
             Err(death) if death.is_late() => Ok(Err(too_long)),
@@ -373,14 +385,138 @@ impl Isolation for Process {
     }
 
     fn run(&self, invocation: Invocation, module: &Module) -> Result<Run, RunError> {
+        let budget = invocation.budget;
+        let (worker, answer) = self.order(invocation, module, false)?;
+        match accepted(answer, &budget) {
+            Ok((run, _)) => {
+                self.shared.give_back(worker);
+                Ok(run)
+            }
+            Err(error) => {
+                self.shared.retire(worker);
+                Err(error)
+            }
+        }
+    }
+
+    fn pause(&self, invocation: Invocation, module: &Module) -> Result<Paused, RunError> {
+        let budget = invocation.budget;
+        let (worker, answer) = self.order(invocation, module, true)?;
+        match accepted(answer, &budget) {
+            Ok((run, true)) => Ok(Paused {
+                run,
+                guest: Some(Box::new(PausedThere {
+                    shared: Arc::clone(&self.shared),
+                    worker: Some(worker),
+                })),
+            }),
+            Ok((run, false)) => {
+                self.shared.give_back(worker);
+                Ok(Paused { run, guest: None })
+            }
+            Err(error) => {
+                self.shared.retire(worker);
+                Err(error)
+            }
+        }
+    }
+
+    fn parallelism(&self) -> usize {
+        self.shared.settings.workers.max(1)
+    }
+}
+
+/// The run that a worker answered with, if it is one that its guest's budget allows, and
+/// whether the guest is kept.
+fn accepted(answer: Result<Answer, Death>, budget: &Budget) -> Result<(Run, bool), RunError> {
+    let (run, kept) = match answer {
+        Ok(Answer::Ran(Ok(run))) => (run, false),
+        Ok(Answer::Paused(Ok(paused))) => paused,
+        Ok(Answer::Ran(Err(message)) | Answer::Paused(Err(message))) => {
+            return Err(RunError::Engine(clean(&message)));
+        }
+        Ok(Answer::Compiled(_) | Answer::Progress(_)) => {
+            return Err(RunError::Worker("answered another question".to_owned()));
+        }
+        Err(death) if death.is_cancelled() => return Err(RunError::Cancelled),
+        Err(death) => {
+            warn!(%death, "a worker was lost");
+            return Err(RunError::Worker(death.to_string()));
+        }
+    };
+    let odd = || RunError::Worker("answered more than its guest's budget allows".to_owned());
+    Ok((run.within(budget).ok_or_else(odd)?, kept))
+}
+
+/// A guest that rests in a worker, which does nothing else meanwhile.
+struct PausedThere {
+    shared: Arc<Shared>,
+    /// Gone when it did wrong.
+    worker: Option<Worker>,
+}
+
+impl PausedGuest for PausedThere {
+    fn go_on(&mut self, turn: Turn) -> Result<Run, RunError> {
+        let mut worker = self
+            .worker
+            .take()
+            .ok_or_else(|| RunError::Worker("is gone, and its paused guest with it".to_owned()))?;
+        let Turn {
+            text,
+            sliced,
+            budget,
+            cancel,
+        } = turn;
+        let going = Going {
+            text,
+            sliced,
+            budget,
+        };
+        let answer = worker.ask(
+            &Order::GoOn(Box::new(going)),
+            &[],
+            answer_of(&budget, Keep::Nothing),
+            self.shared.patience(&budget, &cancel),
+            Hearing::NOBODY,
+        );
+        match accepted(answer, &budget) {
+            Ok((run, _)) => {
+                self.worker = Some(worker);
+                Ok(run)
+            }
+            Err(error) => {
+                self.shared.retire(worker);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for PausedThere {
+    fn drop(&mut self) {
+        // It held what is nobody's concern any more.
+        if let Some(worker) = self.worker.take() {
+            self.shared.retire(worker);
+        }
+    }
+}
+
+impl Process {
+    /// Has a worker run a guest, and keep it afterwards if it is to be paused.
+    fn order(
+        &self,
+        invocation: Invocation,
+        module: &Module,
+        pause: bool,
+    ) -> Result<(Worker, Result<Answer, Death>), RunError> {
         let shared = &self.shared;
         let cancel = invocation.cancel.clone();
         let budget = invocation.budget;
-        let keep = invocation.keep;
         let listener = invocation.listener.clone();
         let (mut job, things) = self.job(invocation, module)?;
+        let keep = if pause { Keep::Snapshot } else { job.keep };
         // Whatever can fail without the worker's doing fails before there is one.
-        if things.len() > MAX_FILES {
+        if things.len() >= MAX_FILES {
             return Err(RunError::Worker(format!(
                 "cannot be given {} files and trees; {MAX_FILES} are the most",
                 things.len()
@@ -391,6 +527,13 @@ impl Isolation for Process {
                 "it was compiled for guests of this process".to_owned(),
             ));
         }
+        let rest = if pause {
+            let file = room(budget.memory.0)
+                .map_err(|error| RunError::Worker(format!("cannot be given memory: {error}")))?;
+            Some(file)
+        } else {
+            None
+        };
         let mut worker = shared.acquire(&cancel)?;
         let mut files = Vec::new();
         let mut known = Vec::new();
@@ -409,55 +552,22 @@ impl Isolation for Process {
             shared.retire(worker);
             return Err(RunError::Worker(format!("cannot be bounded: {error}")));
         }
-        let patience = Patience {
-            deadline: Instant::now().checked_add(
-                budget
-                    .wall_time
-                    .duration()
-                    .saturating_add(shared.settings.grace),
-            ),
-            cancel: Some(&cancel),
-        };
-        match worker.ask(
-            &Order::Run(Box::new(job)),
+        // The last file of an order to pause is where the guest's memory goes.
+        files.extend(rest.as_ref().map(|file| file.as_fd()));
+        let answer = worker.ask(
+            &if pause {
+                Order::Pause(Box::new(job))
+            } else {
+                Order::Run(Box::new(job))
+            },
             &files,
             answer_of(&budget, keep),
-            patience,
+            shared.patience(&budget, &cancel),
             Hearing::new(listener.as_ref(), &budget),
-        ) {
-            Ok(Answer::Ran(Ok(run))) => match run.within(&budget) {
-                Some(run) => {
-                    shared.give_back(worker);
-                    Ok(run)
-                }
-                None => {
-                    shared.retire(worker);
-                    let odd = "answered more than its guest's budget allows";
-                    Err(RunError::Worker(odd.to_owned()))
-                }
-            },
-            Ok(Answer::Ran(Err(message))) => {
-                shared.retire(worker);
-                Err(RunError::Engine(clean(&message)))
-            }
-            Ok(Answer::Compiled(_) | Answer::Progress(_)) => {
-                shared.retire(worker);
-                Err(RunError::Worker("answered another question".to_owned()))
-            }
-            Err(death) => {
-                shared.retire(worker);
-                Err(if death.is_cancelled() {
-                    RunError::Cancelled
-                } else {
-                    warn!(%death, "a worker was lost");
-                    RunError::Worker(death.to_string())
-                })
-            }
-        }
+        );
+        Ok((worker, answer))
     }
-}
 
-impl Process {
     /// The message that describes the guest, and what it names.
     fn job<'a>(
         &self,
@@ -546,16 +656,23 @@ fn marks_of(budget: &Budget) -> u64 {
     marks.saturating_mul(MARK)
 }
 
+/// Memory for `bytes` bytes as a file, which can only get smaller.
+fn room(bytes: u64) -> std::io::Result<File> {
+    let file = File::from(memory(c"probity-snapshot")?);
+    file.set_len(bytes)?;
+    seal_size(&file)?;
+    Ok(file)
+}
+
 /// The memory that a worker may have while it runs a guest with this budget.
-fn memory_of(budget: &Budget, keep: bool) -> u64 {
+fn memory_of(budget: &Budget, keep: Keep) -> u64 {
     [
         OWN_MEMORY,
         budget.memory.0,
         // A snapshot is copied twice: from the guest, and into the answer.
-        if keep {
-            budget.memory.0.saturating_mul(2)
-        } else {
-            0
+        match keep {
+            Keep::Nothing => 0,
+            Keep::Snapshot => budget.memory.0.saturating_mul(2),
         },
         budget.table_elements.saturating_mul(ELEMENT),
         // A file that grows is copied, and results are copied into the answer.
@@ -570,10 +687,13 @@ fn memory_of(budget: &Budget, keep: bool) -> u64 {
 }
 
 /// The largest answer of a guest with this budget.
-fn answer_of(budget: &Budget, keep: bool) -> u64 {
+fn answer_of(budget: &Budget, keep: Keep) -> u64 {
     OWN_ANSWER
         .saturating_add(budget.results.0)
         .saturating_add(marks_of(budget))
         .saturating_add(budget.output.0.saturating_mul(2))
-        .saturating_add(if keep { budget.memory.0 } else { 0 })
+        .saturating_add(match keep {
+            Keep::Nothing => 0,
+            Keep::Snapshot => budget.memory.0,
+        })
 }

@@ -16,7 +16,7 @@ use super::message::{Answer, CompileFault, Hello, Job, MAX_ORDER, Order, PROTOCO
 use crate::cancel::Cancel;
 use crate::engine::{Code, Compiler, Engine, Kind, is_of_kernel};
 use crate::fs::{Content, ImageFolder, LowerDirectory, Mapped, Mapping, Mounts, Source};
-use crate::guest::{Invocation, Run};
+use crate::guest::{Invocation, Resting};
 use crate::isolation::THREAD_STACK;
 use crate::results::Listener;
 use crate::snapshot::Snapshot;
@@ -122,6 +122,7 @@ fn work(settings: &lockdown::Settings, lockdown: lockdown::Report) -> Result<(),
         Role::Guest => Engine::new().map(|engine| Desk::Guests {
             engine,
             kept: HashMap::new(),
+            resting: None,
         }),
         Role::Compiler => Compiler::new().map(Desk::Modules),
     }
@@ -141,13 +142,63 @@ fn work(settings: &lockdown::Settings, lockdown: lockdown::Report) -> Result<(),
             Err(error) => return Err(failed(error)),
         };
         let answer = match (order, &mut desk) {
-            (Order::Run(job), Desk::Guests { engine, kept }) => {
-                Answer::Ran(run(engine, *job, files, kept, &channel).map(Box::new))
+            (
+                Order::Run(job),
+                Desk::Guests {
+                    engine,
+                    kept,
+                    resting,
+                },
+            ) => {
+                *resting = None;
+                let run = prepared(engine, *job, files, kept, &channel).and_then(|ready| {
+                    let Ready { invocation, code } = ready;
+                    invocation
+                        .run_here(engine, &code)
+                        .map_err(|error| error.to_string())
+                });
+                Answer::Ran(run.map(Box::new))
+            }
+            (
+                Order::Pause(job),
+                Desk::Guests {
+                    engine,
+                    kept,
+                    resting,
+                },
+            ) => {
+                *resting = None;
+                let mut files = files;
+                let memory = files.pop().ok_or("a file is missing beside the order");
+                let ready = prepared(engine, *job, files, kept, &channel);
+                let paused = ready.and_then(|Ready { invocation, code }| {
+                    let (run, guest) = invocation
+                        .pause_here(engine, &code, File::from(memory?))
+                        .map_err(|error| error.to_string())?;
+                    *resting = guest.map(|guest| Box::new((guest, code)));
+                    Ok((Box::new(run), resting.is_some()))
+                });
+                Answer::Paused(paused)
+            }
+            (
+                Order::GoOn(going),
+                Desk::Guests {
+                    engine, resting, ..
+                },
+            ) => {
+                let run = match resting {
+                    Some(paused) => paused
+                        .0
+                        .go_on(engine, &paused.1, (*going).into())
+                        .map_err(|error| error.to_string()),
+                    None => Err("no guest is paused here".to_owned()),
+                };
+                Answer::Ran(run.map(Box::new))
             }
             (Order::Compile(kind), Desk::Modules(compiler)) => {
                 Answer::Compiled(compile(compiler, kind, files))
             }
-            (Order::Run(_) | Order::Compile(_), _) => {
+            (Order::Run(_) | Order::Pause(_) | Order::GoOn(_) | Order::Compile(_), _) => {
                 return Err("the parent asked for what this worker is not there for".to_owned());
             }
         };
@@ -172,6 +223,8 @@ enum Desk {
         engine: Engine,
         /// What it was given, by the parent's numbers.
         kept: HashMap<u64, Kept>,
+        /// The guest that was paused, with its code.
+        resting: Option<Box<(Resting, Code)>>,
     },
     Modules(Compiler),
 }
@@ -182,13 +235,20 @@ enum Kept {
     Bytes(Arc<Mapping>),
 }
 
-fn run(
+/// A guest that is ready to run.
+struct Ready {
+    invocation: Invocation,
+    code: Code,
+}
+
+/// Takes in what is beside the order, and puts the guest together.
+fn prepared(
     engine: &Engine,
     job: Job,
     files: Vec<OwnedFd>,
     kept: &mut HashMap<u64, Kept>,
     channel: &Arc<Channel>,
-) -> Result<Run, String> {
+) -> Result<Ready, String> {
     for id in &job.forget {
         kept.remove(id);
     }
@@ -234,7 +294,7 @@ fn run(
         None => None,
     };
     let code = match kept.get(&job.module) {
-        Some(Kept::Code(code)) => code,
+        Some(Kept::Code(code)) => code.clone(),
         Some(Kept::Bytes(_)) | None => return Err("the module was never given".to_owned()),
     };
     let invocation = Invocation {
@@ -253,9 +313,7 @@ fn run(
         cancel: Cancel::default(),
         listener: job.listened.then(|| listener(channel)),
     };
-    invocation
-        .run_here(engine, code)
-        .map_err(|error| error.to_string())
+    Ok(Ready { invocation, code })
 }
 
 /// Sends the parent what the guest reports. If the parent is gone, the kernel ends us.

@@ -96,6 +96,12 @@ class Case(unittest.TestCase):
             with self.subTest(number=number):
                 self.assertEqual(number, 0)
 
+    def test_part_skipped(self):
+        for number in range(2):
+            with self.subTest(number=number):
+                if number == 0:
+                    self.skipTest("only this part")
+
     @unittest.expectedFailure
     def test_expected_failure(self):
         self.fail()

@@ -78,7 +78,7 @@ impl Descriptor {
 }
 
 /// Descriptors by number.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::wasi) struct Descriptors {
     open: BTreeMap<u32, Descriptor>,
     /// Numbers below `next` that are free.

@@ -215,7 +215,7 @@ fn a_suite_that_cannot_begin_says_why() {
     for (files, code, says) in [
         (&broken, 1, "error during collection"),
         (&no_tests, 1, "no test"),
-        (&good, 0, "1 tests passed"),
+        (&good, 0, "1 passed"),
     ] {
         for isolation in ["file", "test"] {
             let ran = project(isolation, "", files).run(&["verify", "--repo", "repo"]);

@@ -129,7 +129,7 @@ impl Table {
             self.sum(|of| of.only_in_guest().1),
         );
         format!(
-            "{} suites, {} tests: {equal} of {counted} counted outcomes are equal ({percent:.2} %); {} tests are left out because WASI lacks what they need, {} because of the version of CPython. {only} tests pass in the sandbox and fail natively, {unknown} of them for a reason that is not known to be harmless.\n",
+            "{} suites, {} tests: {equal} of {counted} counted outcomes are equal ({percent:.2} %); {} tests are left out because WASI lacks what they need, {} because of the version of CPython. Passed in the sandbox and failed natively: {only}, of these neither by the version nor by chance: {unknown}.\n",
             self.rows.len(),
             self.sum(|of| of.tests),
             self.sum(|of| of.of_kind(Kind::Lacks)),

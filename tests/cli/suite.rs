@@ -384,8 +384,7 @@ def test_flood():
 }
 
 /// What stand-ins promise, as tests in `tests/standins` that also pass on Linux.
-#[test]
-fn standins_do_what_linux_does() {
+fn check_standins(runtime: &str) {
     let repo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/standins");
     let project = Project::new(&[]);
     let spec = serde_json::json!({
@@ -394,6 +393,7 @@ fn standins_do_what_linux_does() {
             "name": "tests",
             "kind": "suite",
             "runner": "pytest",
+            "runtime": runtime,
             "expect": "any",
         }],
     });
@@ -411,6 +411,18 @@ fn standins_do_what_linux_does() {
     assert!(outcomes.len() > 8, "{outcomes:?}");
     for (id, outcome) in outcomes {
         assert_eq!(outcome, "passed", "{id}");
+    }
+}
+
+#[test]
+fn standins_do_what_linux_does() {
+    check_standins("python");
+}
+
+#[test]
+fn standins_do_what_linux_does_on_python_312() {
+    if has_python_312() {
+        check_standins("python-3.12");
     }
 }
 

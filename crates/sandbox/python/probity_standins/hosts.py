@@ -12,7 +12,7 @@ import _socket
 import ipaddress
 import os
 import socket
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .builtin import Builtin
 
@@ -55,11 +55,6 @@ def inet_ntoa(packed_ip: bytes, /) -> str:
 def gethostname() -> str:
     """The machine's name."""
     return os.uname().nodename
-
-
-def getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    """Unknown, as any name is here."""
-    raise socket.gaierror(-2, "Name or service not known")
 
 
 def gethostbyaddr(ip_address: str, /) -> NoReturn:
@@ -115,12 +110,10 @@ def install() -> None:
     """Replace the conversions if they do not work, add the look-ups if there are none."""
     if _pton is not None and _ntop is not None and not _works():
         socket.inet_pton, socket.inet_ntop = Builtin(inet_pton), Builtin(inet_ntop)
-    if not hasattr(_socket, "getaddrinfo"):
-        _socket.getaddrinfo = Builtin(getaddrinfo)  # `socket.getaddrinfo` is a wrapper
     for lookup in (gethostbyaddr, gethostbyname, gethostname, inet_ntoa):
         if not hasattr(socket, lookup.__name__):
             setattr(socket, lookup.__name__, Builtin(lookup))
     if not hasattr(socket, "gethostbyname_ex"):
         socket.gethostbyname_ex = Builtin(gethostbyname, "gethostbyname_ex")
     if not hasattr(_socket, "getaddrinfo"):
-        _socket.getaddrinfo = Builtin(getaddrinfo)
+        _socket.getaddrinfo = Builtin(getaddrinfo)  # `socket.getaddrinfo` is a wrapper

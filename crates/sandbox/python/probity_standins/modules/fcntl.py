@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import weakref
 from typing import Any, NoReturn
 
 from probity_standins.ledger import Unsupported, note
@@ -22,7 +23,7 @@ LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
 F_RDLCK, F_WRLCK, F_UNLCK = 0, 1, 2
 
 _File = tuple[int, int]
-_held: dict[int, tuple[_File, int]] = {}  # by descriptor: which file, shared or exclusive
+_held: dict[int, tuple[_File, int, Any]] = {}  # by descriptor: which file, shared or exclusive, for whom
 
 
 def _descriptor(fd: Any) -> int:
@@ -37,8 +38,18 @@ def _file(number: int) -> _File:
     return found.st_dev, found.st_ino
 
 
-def _holds(number: int, file: _File) -> bool:
+def _holder(fd: Any) -> Any:
+    """A way to ask for the file object later: its number may by then mean another file."""
+    try:
+        return weakref.ref(fd)
+    except TypeError:  # a number, for one
+        return lambda: fd
+
+
+def _holds(number: int, file: _File, holder: Any) -> bool:
     """Whether the descriptor is still open on the file that it locked."""
+    if getattr(holder(), "closed", holder() is None):
+        return False
     try:
         return _file(number) == file
     except OSError:
@@ -56,14 +67,14 @@ def flock(fd: Any, operation: int, /) -> None:
         return
     if kind not in (LOCK_SH, LOCK_EX):
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-    for other, (locked, how) in list(_held.items()):
-        if not _holds(other, locked):
+    for other, (locked, how, holder) in list(_held.items()):
+        if not _holds(other, locked, holder):
             del _held[other]
         elif other != number and locked == file and LOCK_EX in (kind, how):
             if operation & LOCK_NB:
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
             raise Unsupported("waiting for a lock on a file that nobody else can release")
-    _held[number] = file, kind
+    _held[number] = file, kind, _holder(fd)
 
 
 def lockf(fd: Any, cmd: int, len: int = 0, start: int = 0, whence: int = 0, /) -> None:

@@ -25,6 +25,7 @@ use crate::guest::{Run, RunError, Turn};
 use crate::isolation::{Paused, PausedGuest};
 use crate::output::Output;
 use crate::pack::reproducible;
+use crate::text::clean;
 
 /// Units that are worth a guest of their own to collect for.
 const UNITS_PER_GUEST: usize = 8;
@@ -275,6 +276,10 @@ impl SuiteRun<'_> {
             let open = records
                 .add(&run.results, &run.marks, complete)
                 .map_err(|message| Box::new(self.stopped(Cause::Protocol { message })))?;
+            if let Some(id) = records.passed_beside(ids) {
+                let message = format!("a guest reported `{}`, which is not its test", clean(id));
+                return Err(Box::new(self.stopped(Cause::Protocol { message })));
+            }
             // A test that ends its process is lost like one that ends its guest.
             let ended = complete && !records.finished();
             if let Some(id) = open.filter(|_| ended || costs_one_test(&end)) {

@@ -253,3 +253,39 @@ def test_works(n):
         .count();
     assert!((1..30).contains(&passed), "{passed} passed");
 }
+
+#[test]
+fn a_test_that_its_runner_passes_over_is_lost() {
+    // An id that is no text cannot be asked for again.
+    let tests = "import pytest\n\n\n@pytest.mark.parametrize(\"x\", [1], ids=[\"\\ud800\"])\ndef test_odd(x):\n    assert x == 2\n\n\ndef test_good():\n    pass\n";
+    let settings =
+        "[pytest]\ndisable_test_id_escaping_and_forfeit_all_rights_to_community_support = true\n";
+    for isolation in ["suite", "file", "test"] {
+        let files = [("tests/test_odd.py", tests), ("pytest.ini", settings)];
+        let ran = verify(&project(isolation, "", &files));
+        assert_eq!(ran.code, 1, "{isolation}: {}", ran.text());
+    }
+}
+
+#[test]
+fn what_a_guest_says_of_other_tests_helps_none() {
+    // Each test tells of the other, or of one that there is not, and ends its process.
+    let tell = |id: &str, outcome: &str| {
+        format!(
+            "    with open('/dev/results', 'w') as out:\n        out.write('{{\"event\":\"start\",\"id\":\"{id}\"}}\\n{{\"event\":\"result\",\"id\":\"{id}\",\"outcome\":\"{outcome}\"}}\\n')\n"
+        )
+    };
+    let forged = format!(
+        "def test_forges():\n{}\n\ndef test_fails():\n    assert False\n",
+        tell("tests/test_f.py::test_fails", "passed")
+    );
+    let ran = verify(&project("test", "", &[("tests/test_f.py", &forged)]));
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert_eq!(ran.json()["checks"][0]["cause"]["type"], "protocol");
+
+    let endless = "import os\n\n\ndef test_begins_another():\n    with open('/dev/results', 'w') as out:\n        out.write('{\"event\":\"start\",\"id\":\"other\"}\\n')\n    os._exit(0)\n";
+    for isolation in ["file", "test"] {
+        let ran = verify(&project(isolation, "", &[("tests/test_e.py", endless)]));
+        assert_eq!(ran.code, 1, "{isolation}: {}", ran.text());
+    }
+}

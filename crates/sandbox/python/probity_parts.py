@@ -21,6 +21,8 @@ from _pytest import config as configs
 from _pytest.main import Session
 from _pytest.outcomes import Exit
 
+from probity_records import text
+
 
 class Parts:
     """One session."""
@@ -55,15 +57,20 @@ class Parts:
         self.config.hook.pytest_collection(session=self.session)
 
     def stops(self) -> bool:
-        """Whether no test is to run: because none was found, or collection failed."""
-        if self.session.items and not self.session.testsfailed:
+        """Whether no test is to run: because none was found, or collection failed.
+
+        What pytest makes of that, it makes now.
+        """
+        goes_on = self.config.option.continue_on_collection_errors or not self.session.testsfailed
+        if self.session.items and goes_on:
             return False
-        return not self.guarded(self._run) or True
+        self.guarded(self._run)
+        return True
 
     def proceed(self, ids: Sequence[str]) -> int:
         """Run the tests with these ids to the end of the session; its exit code."""
         wanted = frozenset(ids)
-        self.session.items = [item for item in self.session.items if item.nodeid in wanted]
+        self.session.items = [item for item in self.session.items if text(item.nodeid) in wanted]
         self.guarded(self._run)
         return self.finish()
 

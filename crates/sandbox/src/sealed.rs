@@ -136,22 +136,27 @@ impl SealedFolder {
     }
 
     /// Keeps what `content` yields as `name`, in place of what was kept before, and returns
-    /// the file that holds it. `check` sees the file before anybody else does, and may refuse
-    /// it.
+    /// the file that holds it.
     ///
     /// # Errors
-    /// When the files cannot be written, and what `check` says.
+    /// When the files cannot be written.
     pub fn keep(&self, name: &str, content: &mut dyn Read) -> Result<File, SealError> {
         let path = self.path.join(name);
         let fail = || SealError::io(&path);
         private_folder(&self.path).map_err(SealError::io(&self.path))?;
         let mut staged = tempfile::NamedTempFile::new_in(&self.path).map_err(fail())?;
-        io::copy(content, &mut staged).map_err(fail())?;
-        let file = staged.persist(&path).map_err(|error| fail()(error.error))?;
-        drop(file);
+        let hash = self.hash_of(name, content, &mut staged).map_err(fail())?;
+        drop(staged.persist(&path).map_err(|error| fail()(error.error))?);
         let file = open_own(&path).map_err(fail())?;
-        let hash = self.hash(name, &file).map_err(fail())?;
         let notes = Notes::of(&file).map_err(fail())?;
+        // Another build of the same may have put its file there meanwhile.
+        if self.hash(name, &file).map_err(fail())? != hash
+            || Notes::of(&file).map_err(fail())?.stamp != notes.stamp
+        {
+            return Err(fail()(io::Error::other(
+                "another file was put in its place meanwhile; try again",
+            )));
+        }
         self.write_seal(&path, name, &hash, &notes)
             .map_err(fail())?;
         Ok(file)
@@ -200,21 +205,35 @@ impl SealedFolder {
     }
 
     fn hash(&self, name: &str, file: &File) -> io::Result<blake3::Hash> {
+        let mut file = file.try_clone()?;
+        io::Seek::rewind(&mut file)?;
+        let hash = self.hash_of(name, &mut file, &mut io::sink())?;
+        io::Seek::rewind(&mut file)?;
+        Ok(hash)
+    }
+
+    /// The hash of what `from` yields, which goes to `to`.
+    fn hash_of(
+        &self,
+        name: &str,
+        from: &mut dyn Read,
+        to: &mut dyn Write,
+    ) -> io::Result<blake3::Hash> {
         let mut hasher = blake3::Hasher::new_keyed(&self.seals.key);
         hasher.update(b"probity sealed file 1\0");
         hasher.update(name.as_bytes());
         hasher.update(&[0]);
-        let mut file = file.try_clone()?;
-        io::Seek::rewind(&mut file)?;
         let mut buffer = vec![0_u8; 1 << 20];
         loop {
-            let count = file.read(&mut buffer)?;
+            let count = from.read(&mut buffer)?;
             match buffer.get(..count) {
                 Some([]) | None => break,
-                Some(bytes) => hasher.update(bytes),
-            };
+                Some(bytes) => {
+                    hasher.update(bytes);
+                    to.write_all(bytes)?;
+                }
+            }
         }
-        io::Seek::rewind(&mut file)?;
         Ok(hasher.finalize())
     }
 

@@ -262,6 +262,10 @@ fn remove(args: &EnvRemoveArgs, ui: &Ui) -> Result<ExitCode, Failure> {
             }
         }
     }
+    if args.all {
+        // Also what a build that was broken off left.
+        cache.stores().environments.clear().map_err(Failure::host)?;
+    }
     chosen.sort_unstable();
     chosen.dedup();
     for key in &chosen {

@@ -137,7 +137,7 @@ def forget(project: list[str], site: list[str], runtime: Runtime) -> None:
         for name in third_party
         if not within(project, tops[name]) and not name.startswith("probity_")
     ):
-        stale |= {name for name in third_party if within(site, tops[name])} | {"probity_pytest"}
+        stale |= {name for name in third_party if within(site, tops[name])} | {"probity_pytest", "probity_parts", "probity_ahead"}
     for name in list(sys.modules):
         if name.partition(".")[0] in stale:
             del sys.modules[name]

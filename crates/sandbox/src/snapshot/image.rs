@@ -91,6 +91,12 @@ impl Snapshot {
         let size = u64::try_from(taken.memory.len()).unwrap_or(u64::MAX);
         file.write_all(&taken.memory)?;
         file.set_len(size)?;
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{SealFlags, fcntl_add_seals};
+            let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
+            fcntl_add_seals(&file, seals)?;
+        }
         Ok(Self::new(Mapping::of(file)?, taken.rest.clone()))
     }
 
@@ -156,7 +162,11 @@ pub(crate) fn unnamed_file() -> std::io::Result<File> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{MemfdFlags, memfd_create};
-        Ok(memfd_create(c"probity-snapshot", MemfdFlags::CLOEXEC)?.into())
+        Ok(memfd_create(
+            c"probity-snapshot",
+            MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
+        )?
+        .into())
     }
     #[cfg(not(target_os = "linux"))]
     tempfile::tempfile()
@@ -235,9 +245,9 @@ fn map_over(mut store: impl AsContextMut, memory: Memory, from: &Snapshot) -> wa
     }
     // SAFETY: the range lies in the memory of a guest that does not run, whose pages the
     // engine made readable and writable for this long and gives back as one range. Nothing
-    // holds a reference into it. The file is longer than the range is read, and nobody
-    // changes or cuts it off: it is sealed memory, or one of our own cache, which are only
-    // ever replaced by rename.
+    // holds a reference into it. The file is as long as the range, and nobody changes or
+    // cuts it off: it is sealed memory, or a file of our own cache, which are only ever
+    // replaced by rename.
     let mapped = unsafe {
         mmap(
             place.cast(),

@@ -199,6 +199,7 @@ impl EnvironmentStore {
                 observe(BuildPhase::WarmUp);
                 let taken = builder.warm_up(&images)?;
                 parts.push(Digest::of(&taken.memory).as_bytes().to_vec());
+                parts.push(serde_json::to_vec(&taken.rest).unwrap_or_default());
                 bytes = bytes.saturating_add(count(taken.memory.len()));
                 let name = format!("{key}.memory");
                 let file = self.folder.keep(&name, &mut taken.memory.as_slice())?;
@@ -257,6 +258,17 @@ impl EnvironmentStore {
         Ok(())
     }
 
+    /// Takes away everything, also what no environment lists any more.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed or a file cannot be removed.
+    pub fn clear(&self) -> Result<(), EnvironmentError> {
+        for name in self.folder.names()? {
+            self.folder.remove(&name)?;
+        }
+        Ok(())
+    }
+
     /// Keeps a tree as an image; its root and size.
     fn keep_image(&self, name: &str, tree: &Repo) -> Result<(ImageFolder, u64), EnvironmentError> {
         let mut image = Vec::new();
@@ -288,6 +300,8 @@ fn key(lock: &Lock, runtime: &Runtime) -> String {
         .collect();
     let parts = (
         LAYOUT,
+        env!("CARGO_PKG_VERSION"),
+        crate::engine::compatibility().unwrap_or_default(),
         runtime.manifest.digest(),
         runtime.module.digest(),
         support::tree().digest(),

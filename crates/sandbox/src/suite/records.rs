@@ -206,15 +206,33 @@ impl Records {
     }
 
     /// A test that counts as good and is none of `ids`, if there is one.
-    pub(super) fn passed_beside(&self, ids: &[String]) -> Option<&str> {
+    pub(super) fn passed_beside(&self, ids: &BTreeSet<&str>) -> Option<&str> {
         self.records.iter().find_map(|record| match record {
             SuiteRecord::Result { id, outcome, .. }
-                if outcome.is_tolerable() && !ids.contains(id) =>
+                // A fixture that skips itself at the end is no test, and helps none.
+                if outcome.is_tolerable()
+                    && *outcome != TestOutcome::Skipped
+                    && !ids.contains(id.as_str()) =>
             {
                 Some(id.as_str())
             }
             _ => None,
         })
+    }
+
+    /// Notes of each of `ids` without a result that it has none.
+    pub(super) fn note_silent(&mut self, ids: &[String]) {
+        let told: BTreeSet<String> = self
+            .records
+            .iter()
+            .filter_map(|record| match record {
+                SuiteRecord::Result { id, .. } => Some(id.clone()),
+                _ => None,
+            })
+            .collect();
+        for id in ids.iter().filter(|id| !told.contains(*id)) {
+            self.note_lost(id, "the runner ended without it");
+        }
     }
 
     /// Whether a test did not end as a suite may hold it.
@@ -226,7 +244,13 @@ impl Records {
 
     /// Adds what another guest of the suite reported.
     pub(super) fn append(&mut self, other: Self) {
-        self.records.extend(other.records);
+        let not_collected = &mut self.not_collected;
+        // Guests that collect anew meet the same errors.
+        self.records
+            .extend(other.records.into_iter().filter(|record| match record {
+                SuiteRecord::CollectError(error) => not_collected.insert(error.id.clone()),
+                _ => true,
+            }));
         if self.broken.is_none() {
             self.broken = other.broken;
         }

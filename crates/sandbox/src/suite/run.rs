@@ -66,6 +66,13 @@ pub(super) struct Used {
 }
 
 impl Used {
+    /// Adds what another part used.
+    pub(super) const fn join(&mut self, other: Self) {
+        self.fuel = self.fuel.saturating_add(other.fuel);
+        self.wall_time = WallTime(self.wall_time.0.saturating_add(other.wall_time.0));
+        self.results = ByteSize(self.results.0.saturating_add(other.results.0));
+    }
+
     pub(super) fn add(&mut self, run: &Run) {
         let results = u64::try_from(run.results.len()).unwrap_or(u64::MAX);
         self.fuel = self.fuel.saturating_add(run.fuel);
@@ -144,8 +151,6 @@ impl SuiteRun<'_> {
                 live.lost(&id);
                 continue;
             }
-            limits.sort_by_key(|hit| (hit.limit, std::cmp::Reverse(hit.used)));
-            limits.dedup_by_key(|hit| hit.limit);
             return Ok(Session {
                 records,
                 end,
@@ -269,7 +274,11 @@ impl SuiteRun<'_> {
         CheckReport::stopped(self.check, Assurance::InGuest, cause, message)
     }
 
-    fn judge(&self, session: Session) -> CheckReport {
+    fn judge(&self, mut session: Session) -> CheckReport {
+        session
+            .limits
+            .sort_by_key(|hit| (hit.limit, std::cmp::Reverse(hit.used)));
+        session.limits.dedup_by_key(|hit| hit.limit);
         let manifest = &self.environment.runtime().manifest;
         let title = match &session.records.version {
             Some(version) => format!("{} {version}", manifest.language),

@@ -6,9 +6,9 @@
 //! collection, as if they had run one after the other, so that budgets and results do not
 //! depend on who was faster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -29,6 +29,8 @@ use crate::text::clean;
 
 /// Units that are worth a guest of their own to collect for.
 const UNITS_PER_GUEST: usize = 8;
+/// Most units of a suite.
+const MAX_UNITS: usize = 100_000;
 
 /// Where the guests of units begin.
 enum Source {
@@ -55,8 +57,8 @@ struct Outcome {
 /// What the units share.
 struct Plan {
     units: Vec<Vec<String>>,
-    /// The next unit that nobody runs.
-    next: Mutex<usize>,
+    /// The next unit that nobody runs, and what the units that have ended used.
+    next: Mutex<(usize, Used)>,
     /// Every bound on a unit; wall time counts from `started`.
     budget: Budget,
     started: Instant,
@@ -66,18 +68,36 @@ struct Plan {
 
 impl Plan {
     fn take(&self) -> Option<(usize, &[String])> {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = *next;
+        let mut next = self.next();
+        let index = next.0;
         let unit = self.units.get(index)?;
-        *next = index.saturating_add(1);
+        next.0 = index.saturating_add(1);
         Some((index, unit))
     }
 
-    /// Leaves the rest undone.
+    fn next(&self) -> MutexGuard<'_, (usize, Used)> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves the rest undone. Whatever comes before what was taken is run to its end.
     fn stop(&self) {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        *next = self.units.len();
+        self.next().0 = self.units.len();
         self.late.cancel();
+    }
+
+    /// Takes note of what a unit came to. Once the suite cannot go on, the rest is left
+    /// undone: all units before it have been taken, so that the end is the same whoever was
+    /// faster.
+    fn note(&self, outcome: &Outcome) {
+        let used = {
+            let mut next = self.next();
+            next.1.join(outcome.used);
+            next.1
+        };
+        let over = used.fuel > self.budget.fuel || used.results.0 > self.budget.results.0;
+        if over || outcome.ends_the_suite() {
+            self.stop();
+        }
     }
 
     /// The bounds of a guest that begins now.
@@ -90,6 +110,13 @@ impl Plan {
     }
 }
 
+impl Outcome {
+    /// Whether nothing comes after it.
+    const fn ends_the_suite(&self) -> bool {
+        !self.finished || !matches!(self.end, SuiteEnd::Exit(_))
+    }
+}
+
 type Sent = (usize, Result<Outcome, Box<CheckReport>>);
 
 impl SuiteRun<'_> {
@@ -98,11 +125,13 @@ impl SuiteRun<'_> {
         &self,
         observe: Observer<'_>,
     ) -> Result<Session, Box<CheckReport>> {
-        let started = Instant::now();
         let mut live = Live::new(&self.wanted.expectation, observe);
         live.guest_begins();
         let budget = self.check.budget;
         let (run, source) = self.collect(budget, &self.conditions.cancel)?;
+        // Without the time for which it waited for a worker.
+        let now = Instant::now();
+        let started = now.checked_sub(run.wall_time.duration()).unwrap_or(now);
         live.hear(&run.results);
         let mut used = Used::default();
         used.add(&run);
@@ -121,12 +150,22 @@ impl SuiteRun<'_> {
             stdout: run.stdout,
             stderr: run.stderr,
         };
-        let Some(source) = source.filter(|_| complete && !session.records.finished()) else {
+        if let Some(id) = session.records.passed_beside(&BTreeSet::new()) {
+            let message = format!("`{}` was run while tests were collected", clean(id));
+            return Err(Box::new(self.stopped(Cause::Protocol { message })));
+        }
+        let ready = session.end == SuiteEnd::Exit(0) && !session.records.finished();
+        let Some(source) = source.filter(|_| ready) else {
             return Ok(session);
         };
+        let units = units(&session.records.collected, self.wanted.isolation);
+        if units.len() > MAX_UNITS {
+            let message = format!("{} units; {MAX_UNITS} are the most", units.len());
+            return Err(Box::new(self.stopped(Cause::Broke { message })));
+        }
         let plan = Plan {
-            units: units(&session.records.collected, self.wanted.isolation),
-            next: Mutex::new(0),
+            units,
+            next: Mutex::default(),
             budget: Budget {
                 fuel: budget.fuel.saturating_sub(used.fuel),
                 results: ByteSize(budget.results.0.saturating_sub(used.results.0)),
@@ -138,8 +177,9 @@ impl SuiteRun<'_> {
         let mut outcomes = self.run_units(&plan, source, &mut live)?;
         let mut code = 0;
         for index in 0..plan.units.len() {
+            // Nothing is concluded from a part of the units.
             let Some(outcome) = outcomes.remove(&index) else {
-                break;
+                return Ok(session);
             };
             match self.put(&mut session, outcome) {
                 Some(more) => code = code.max(more),
@@ -148,10 +188,6 @@ impl SuiteRun<'_> {
         }
         session.end = SuiteEnd::Exit(code);
         session.records.finish();
-        session
-            .limits
-            .sort_by_key(|hit| (hit.limit, std::cmp::Reverse(hit.used)));
-        session.limits.dedup_by_key(|hit| hit.limit);
         session.used.wall_time = WallTime::from(started.elapsed());
         Ok(session)
     }
@@ -215,7 +251,12 @@ impl SuiteRun<'_> {
             drop(send);
             for (index, outcome) in sent {
                 match outcome {
-                    Ok(outcome) => {
+                    Ok(mut outcome) => {
+                        plan.note(&outcome);
+                        if !outcome.ends_the_suite() && outcome.explained {
+                            // Nobody will ask what it printed.
+                            (outcome.stdout, outcome.stderr) = Default::default();
+                        }
                         live.unit(&outcome.records.records);
                         outcomes.insert(index, outcome);
                     }
@@ -240,7 +281,12 @@ impl SuiteRun<'_> {
         if !self.environment.is_warm() {
             return Some(Source::Anew);
         }
-        let (_, source) = self.collect(plan.budget_now(), &plan.late).ok()?;
+        // It is told what the first one was, or it would see that it is another.
+        let budget = Budget {
+            wall_time: plan.budget_now().wall_time,
+            ..self.check.budget
+        };
+        let (_, source) = self.collect(budget, &plan.late).ok()?;
         source
     }
 
@@ -266,9 +312,10 @@ impl SuiteRun<'_> {
         let mut records = Records::default();
         let mut used = Used::default();
         let mut limits: Vec<LimitHit> = Vec::new();
+        let wanted: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         let mut left = ids.to_vec();
         loop {
-            let run = self.stretch(plan, source, &left)?;
+            let run = self.stretch(plan, used, source, &left)?;
             used.add(&run);
             limits.extend(run.limits.iter().copied().map(reproducible));
             let end = self.end_of(&run.ending)?;
@@ -276,7 +323,7 @@ impl SuiteRun<'_> {
             let open = records
                 .add(&run.results, &run.marks, complete)
                 .map_err(|message| Box::new(self.stopped(Cause::Protocol { message })))?;
-            if let Some(id) = records.passed_beside(ids) {
+            if let Some(id) = records.passed_beside(&wanted) {
                 let message = format!("a guest reported `{}`, which is not its test", clean(id));
                 return Err(Box::new(self.stopped(Cause::Protocol { message })));
             }
@@ -287,14 +334,17 @@ impl SuiteRun<'_> {
                     limits.push(*hit);
                 }
                 records.note_lost(&id, &end.cause().to_string());
-                let begun = records.begun();
+                let begun: BTreeSet<String> = records.begun().into_iter().collect();
+                let before = left.len();
                 left.retain(|id| !begun.contains(id));
-                if !left.is_empty() {
+                if !left.is_empty() && left.len() < before {
                     continue;
                 }
+                // One that loses tests of others would go on for ever.
+                let finished = left.is_empty();
                 // The guest is gone, and with it the end that its runner would have reported.
                 return Ok(Outcome {
-                    finished: true,
+                    finished,
                     explained: true,
                     records,
                     used,
@@ -304,10 +354,14 @@ impl SuiteRun<'_> {
                     stderr: run.stderr,
                 });
             }
+            // One end stands for all units, once they are put together.
+            let finished = records.take_finish();
+            if finished {
+                records.note_silent(ids);
+            }
             let explained = records.any_failed();
             return Ok(Outcome {
-                // One end stands for all units, once they are put together.
-                finished: records.take_finish(),
+                finished,
                 records,
                 used,
                 limits,
@@ -323,10 +377,13 @@ impl SuiteRun<'_> {
     fn stretch(
         &self,
         plan: &Plan,
+        used: Used,
         source: &mut Source,
         ids: &[String],
     ) -> Result<Run, Box<CheckReport>> {
-        let budget = plan.budget_now();
+        let mut budget = plan.budget_now();
+        budget.fuel = budget.fuel.saturating_sub(used.fuel);
+        budget.results = ByteSize(budget.results.0.saturating_sub(used.results.0));
         let run = match source {
             Source::Paused(guest) => guest.go_on(Turn {
                 text: super::environment::proceed(ids),

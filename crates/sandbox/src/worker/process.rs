@@ -514,7 +514,8 @@ impl Process {
         let budget = invocation.budget;
         let listener = invocation.listener.clone();
         let (mut job, things) = self.job(invocation, module)?;
-        let keep = if pause { Keep::Snapshot } else { job.keep };
+        let job_keep = job.keep;
+        let keep = if pause { Keep::Snapshot } else { job_keep };
         // Whatever can fail without the worker's doing fails before there is one.
         if things.len() >= MAX_FILES {
             return Err(RunError::Worker(format!(
@@ -561,7 +562,8 @@ impl Process {
                 Order::Run(Box::new(job))
             },
             &files,
-            answer_of(&budget, keep),
+            // A paused guest's memory stays where it is.
+            answer_of(&budget, job_keep),
             shared.patience(&budget, &cancel),
             Hearing::new(listener.as_ref(), &budget),
         );

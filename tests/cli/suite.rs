@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::project::Project;
+use crate::project::{Project, Ran};
 
 const CODE: &str = "def double(x):\n    return x + x\n";
 
@@ -220,6 +220,20 @@ fn a_missing_package_says_how_to_get_it() {
     insta::assert_snapshot!("suite_missing_package", ran.text());
 }
 
+/// Judges a folder of `tests/` by its suite, with what `more` says of the check.
+fn judge_data(folder: &str, more: Value) -> Ran {
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    let project = Project::new(&[]);
+    let mut check = serde_json::json!({"name": "tests", "kind": "suite", "expect": "any"});
+    let more = more.as_object().unwrap().clone();
+    check.as_object_mut().unwrap().extend(more);
+    let spec = serde_json::json!({"version": 1, "check": [check]});
+    project.write("spec.json", &spec.to_string());
+    let repo = data.join(folder);
+    let repo = repo.to_str().unwrap();
+    project.run(&["verify", "--json", "--spec", "spec.json", "--repo", repo])
+}
+
 /// Every kind of outcome that a runner knows, and some tricks, as data in a folder of `tests/`.
 fn check_every_outcome(folder: &str, runner: &str, runtime: &str) {
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -227,29 +241,15 @@ fn check_every_outcome(folder: &str, runner: &str, runtime: &str) {
         .join(folder);
     let expected = std::fs::read(data.join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
-    let project = Project::new(&[]);
-    let spec = serde_json::json!({
-        "version": 1,
-        "check": [{
-            "name": "tests",
-            "kind": "suite",
+    let ran = judge_data(
+        &format!("{folder}/repo"),
+        serde_json::json!({
             "runner": runner,
             "runtime": runtime,
             "python-path": expected["config"]["python_path"],
             "args": expected["config"]["args"],
-            "expect": "any",
-        }],
-    });
-    project.write("spec.json", &spec.to_string());
-    let repo = data.join("repo");
-    let ran = project.run(&[
-        "verify",
-        "--json",
-        "--spec",
-        "spec.json",
-        "--repo",
-        repo.to_str().unwrap(),
-    ]);
+        }),
+    );
     assert_eq!(ran.code, 1, "{}", ran.text());
     let document = ran.json();
     let suite = &document["checks"][0]["tests"];
@@ -385,27 +385,8 @@ def test_flood():
 
 /// What stand-ins promise, as tests in `tests/standins` that also pass on Linux.
 fn check_standins(runtime: &str) {
-    let repo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/standins");
-    let project = Project::new(&[]);
-    let spec = serde_json::json!({
-        "version": 1,
-        "check": [{
-            "name": "tests",
-            "kind": "suite",
-            "runner": "pytest",
-            "runtime": runtime,
-            "expect": "any",
-        }],
-    });
-    project.write("spec.json", &spec.to_string());
-    let ran = project.run(&[
-        "verify",
-        "--json",
-        "--spec",
-        "spec.json",
-        "--repo",
-        repo.to_str().unwrap(),
-    ]);
+    let wanted = serde_json::json!({"runner": "pytest", "runtime": runtime});
+    let ran = judge_data("standins", wanted);
     assert_eq!(ran.code, 0, "{}", ran.text());
     let outcomes = outcomes(&ran.json());
     assert!(outcomes.len() > 8, "{outcomes:?}");

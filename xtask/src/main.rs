@@ -17,6 +17,7 @@ mod soak;
 mod suites;
 mod tasks;
 mod test;
+mod venv;
 mod wasi_testsuite;
 
 use std::path::PathBuf;

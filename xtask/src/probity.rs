@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -14,6 +15,21 @@ pub(crate) fn build() -> Result<PathBuf> {
         return std::path::absolute(given).context("PROBITY_BIN is not a path");
     }
     executable(&[], "probity")
+}
+
+/// Runs a command of `probity verify --json`: the document, and how many seconds it took.
+pub(crate) fn verdict(command: &mut Command) -> Result<(Value, f64)> {
+    let started = Instant::now();
+    let output = command.output().context("cannot start probity")?;
+    let seconds = started.elapsed().as_secs_f64();
+    let document = serde_json::from_slice(&output.stdout).with_context(|| {
+        format!(
+            "no verdict ({}): {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        )
+    })?;
+    Ok((document, seconds))
 }
 
 /// Builds an example of the workspace and returns its path.

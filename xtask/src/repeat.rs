@@ -125,14 +125,12 @@ fn judge(binary: &Path, folder: &Path, patch: &Path, way: &Way) -> Result<String
         }
         None => Command::new(binary),
     };
-    let output = command
+    command
         .args(["verify", "--json", "--repo", "project", "--isolation"])
         .args([isolation, "--spec", "spec.toml", "--patch"])
         .arg(patch)
-        .current_dir(folder)
-        .output()?;
-    let mut verdict: Value = serde_json::from_slice(&output.stdout)
-        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+        .current_dir(folder);
+    let (mut verdict, _) = probity::verdict(&mut command)?;
     let object = verdict.as_object_mut().context("no object")?;
     object.remove("timings");
     Ok(verdict.to_string())

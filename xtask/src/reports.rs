@@ -2,12 +2,12 @@
 //! other people. What is read and by whom stands in `tests/reports/README.md`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::{probity, root, run as run_command};
+use crate::{probity, root, run as run_command, venv};
 
 /// The readers, as pip's requirements name them: wheels of pure Python, whichever Python
 /// there is.
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &[String]) -> Result<bool> {
     }
     let status = command.status().context("cannot start probity")?;
     ensure!(status.code() == Some(1), "the sample ended with {status}");
-    let status = Command::new(tools.join("bin/python"))
+    let status = Command::new(venv::python(&tools))
         .arg(sample.join("readers.py"))
         .args([&tools.join("schema").join(SCHEMA_PATH), &junit, &tap, &json])
         .status()?;
@@ -53,44 +53,20 @@ pub(crate) fn run(args: &[String]) -> Result<bool> {
 
 /// A folder with a Python that has the readers, and the schema.
 fn tools() -> Result<PathBuf> {
-    let folder = crate::cache()?.join("tools/report-readers-1");
-    let ready = folder.join("ready");
-    if ready.exists() {
-        return Ok(folder);
-    }
-    run_command(
-        Command::new("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(&folder),
-    )?;
-    pip(&folder, READERS, &["install", "--only-binary", ":all:"])?;
-    // Only the archive is wanted: nothing of it is built.
-    let schema = folder.join("schema");
-    fs::create_dir(&schema)?;
-    let to = schema.to_string_lossy().into_owned();
-    pip(
-        &folder,
-        SCHEMA,
-        &["download", "--no-binary", ":all:", "--dest", &to],
-    )?;
-    run_command(
-        Command::new("tar")
-            .args(["-xzf", "pytest-9.2.0.tar.gz", SCHEMA_PATH])
-            .current_dir(&schema),
-    )?;
-    fs::write(&ready, "")?;
-    Ok(folder)
-}
-
-fn pip(folder: &Path, requirements: &str, args: &[&str]) -> Result<()> {
-    let list = folder.join("requirements.txt");
-    fs::write(&list, requirements)?;
-    run_command(
-        Command::new(folder.join("bin/python"))
-            .args(["-m", "pip"])
-            .args(args)
-            .args(["--quiet", "--no-deps", "--disable-pip-version-check"])
-            .args(["--require-hashes", "-r"])
-            .arg(&list),
-    )
+    venv::ready("report-readers-1", READERS, |folder| {
+        // Only the archive is wanted: nothing of it is built.
+        let schema = folder.join("schema");
+        fs::create_dir(&schema)?;
+        let to = schema.to_string_lossy().into_owned();
+        venv::pip(
+            folder,
+            SCHEMA,
+            &["download", "--no-binary", ":all:", "--dest", &to],
+        )?;
+        run_command(
+            Command::new("tar")
+                .args(["-xzf", "pytest-9.2.0.tar.gz", SCHEMA_PATH])
+                .current_dir(&schema),
+        )
+    })
 }

@@ -2,14 +2,13 @@
 //! other; and the peer, wasmtime as a package of PyPI, of one pinned version, in a virtual
 //! environment in the cache.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::run as run_command;
+use crate::venv;
 
 /// The package, as pip's requirements name it. The version is near that of our engine, of
 /// which PyPI has only the first of each month.
@@ -18,26 +17,8 @@ const PACKAGE: &str = "wasmtime==48.0.0 \
 
 /// A Python that has it.
 pub(crate) fn wasmtime() -> Result<PathBuf> {
-    let folder = crate::cache()?.join("tools/wasmtime-48.0.0");
-    let python = folder.join("bin/python");
-    let ready = folder.join("ready");
-    if !ready.exists() {
-        run_command(
-            Command::new("python3")
-                .args(["-m", "venv", "--clear"])
-                .arg(&folder),
-        )?;
-        let requirements = folder.join("requirements.txt");
-        fs::write(&requirements, PACKAGE)?;
-        run_command(
-            Command::new(&python)
-                .args(["-m", "pip", "install", "--quiet", "--no-deps"])
-                .args(["--disable-pip-version-check", "--require-hashes", "-r"])
-                .arg(&requirements),
-        )?;
-        fs::write(&ready, "")?;
-    }
-    Ok(python)
+    let folder = venv::ready("wasmtime-48.0.0", PACKAGE, |_| Ok(()))?;
+    Ok(venv::python(&folder))
 }
 
 /// A process that runs the guest for each line that it is sent.

@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::bench::{PAIRS, Ratios, median, sorted};
 use crate::runner::Runner;
-use crate::{probity, root, run as run_command, say};
+use crate::{probity, root, run as run_command, say, venv};
 
 /// A suite to time.
 struct Suite {
@@ -230,24 +230,7 @@ fn ensure_runtime(binary: &Path) -> Result<()> {
 
 /// A native Python with the packages of the default lock.
 fn pytest() -> Result<PathBuf> {
-    let lock = root().join("crates/sandbox/python/pytest.lock");
-    let folder = crate::cache()?.join("tools/pytest-default-1");
-    let python = folder.join("bin/python");
-    let ready = folder.join("ready");
-    let text = fs::read_to_string(&lock)?;
-    if fs::read_to_string(&ready).ok().as_deref() != Some(&text) {
-        run_command(
-            Command::new("python3")
-                .args(["-m", "venv", "--clear"])
-                .arg(&folder),
-        )?;
-        run_command(
-            Command::new(&python)
-                .args(["-m", "pip", "install", "--quiet", "--no-deps"])
-                .args(["--disable-pip-version-check", "--require-hashes", "-r"])
-                .arg(&lock),
-        )?;
-        fs::write(&ready, text)?;
-    }
-    Ok(python)
+    let lock = fs::read_to_string(root().join("crates/sandbox/python/pytest.lock"))?;
+    let folder = venv::ready("pytest-default-1", &lock, |_| Ok(()))?;
+    Ok(venv::python(&folder))
 }

@@ -14,7 +14,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -360,16 +359,7 @@ fn verdict(binary: &Path, folder: &Path, patch: Option<&Path>) -> Result<Judged>
     if let Some(patch) = patch {
         command.arg("--patch").arg(patch);
     }
-    let started = Instant::now();
-    let output = command.output()?;
-    let seconds = started.elapsed().as_secs_f64();
-    let document: Value = serde_json::from_slice(&output.stdout).with_context(|| {
-        format!(
-            "no verdict ({}): {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr).trim()
-        )
-    })?;
+    let (document, seconds) = probity::verdict(&mut command)?;
     if let Some(error) = document.get("error") {
         bail!("the patch was refused: {error}");
     }

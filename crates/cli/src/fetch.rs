@@ -13,26 +13,43 @@ use probity_sandbox::runtime::{Registry, Source};
 fn pip_download(folder: &Path, args: &[OsString]) -> anyhow::Result<()> {
     let mut command = Command::new("python3");
     command
-        .args([
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "--dest",
-        ])
+        .args(["-m", "pip", "download", "--quiet"])
+        .args(["--disable-pip-version-check", "--no-deps", "--dest"])
         .arg(folder)
-        .args(args)
+        .args(args);
+    finish(
+        &mut command,
+        "pip",
+        "cannot start `python3 -m pip`; install Python 3 with pip, or give the files with --from and --wheels",
+    )
+}
+
+/// Runs `npm pack` into `folder`. Nothing of the package is run.
+fn npm_pack(folder: &Path, package: &str) -> anyhow::Result<()> {
+    let mut command = Command::new("npm");
+    command
+        .args(["pack", "--silent", "--ignore-scripts", "--pack-destination"])
+        .arg(folder)
+        .arg(package)
+        .current_dir(folder);
+    finish(
+        &mut command,
+        "npm",
+        "cannot start `npm`; install Node.js with npm, or give the file with --from",
+    )
+}
+
+/// Runs a client to its end; `absent` says what to do where there is none.
+fn finish(command: &mut Command, client: &str, absent: &'static str) -> anyhow::Result<()> {
+    let output = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let output = command
+        .stderr(Stdio::piped())
         .output()
-        .context("cannot start `python3 -m pip`; install Python 3 with pip, or give the files with --from and --wheels")?;
+        .context(absent)?;
     if !output.status.success() {
         bail!(
-            "pip could not download: {}",
+            "{client} could not download: {}",
             String::from_utf8_lossy(&output.stderr).trim()
         );
     }
@@ -51,27 +68,6 @@ pub(crate) fn package(source: &Source, folder: &Path) -> anyhow::Result<PathBuf>
     files(folder)?
         .pop()
         .ok_or_else(|| anyhow!("nothing was downloaded for {package} {version}"))
-}
-
-/// Runs `npm pack` into `folder`. Nothing of the package is run.
-fn npm_pack(folder: &Path, package: &str) -> anyhow::Result<()> {
-    let output = Command::new("npm")
-        .args(["pack", "--silent", "--ignore-scripts", "--pack-destination"])
-        .arg(folder)
-        .arg(package)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()
-        .context("cannot start `npm`; install Node.js with npm, or give the file with --from")?;
-    if !output.status.success() {
-        bail!(
-            "npm could not download: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
-    }
-    Ok(())
 }
 
 /// Downloads the wheels of a lock. The platform is fixed, so that every machine gets the

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
 
 use crate::failure::{Failure, HOST, INTERRUPTED};
 use crate::report::escape;
@@ -136,6 +137,14 @@ impl Ui {
             // The exit code tells the outcome to those who read no more.
             Ok(()) | Err(_) => {}
         }
+    }
+
+    /// Prints a result as indented JSON.
+    pub(crate) fn out_json(&self, value: &impl Serialize) -> Result<(), Failure> {
+        let mut text = serde_json::to_string_pretty(value).map_err(Failure::host)?;
+        text.push('\n');
+        self.out(&text);
+        Ok(())
     }
 
     /// Prints something that is not a result.

@@ -5,8 +5,7 @@ instead of making one, and the names of the fixtures of plugin modules, so that 
 It also puts a quicker walk over syntax trees in place of the one that assertions are rewritten by.
 
 Invariants: a session that asks for other plugins than the prepared ones makes its own configuration; a
-module whose namespace has changed since is searched as usual. Where pytest looks different from what this
-expects, nothing is prepared and sessions only start more slowly.
+module whose namespace has changed since is searched as usual.
 Absent: anything that depends on a repository: its settings, its conftest files, its root.
 """
 
@@ -96,10 +95,12 @@ class Prepared:
     """Stands for `get_config`: gives the prepared configuration away once."""
 
     def __init__(self, module: ModuleType, options: Sequence[str]) -> None:
+        from probity_parts import as_main
+
         self.make: Callable[..., Any] = module.get_config
         self.parameters: Callable[..., Any] = module.Config.InvocationParams
         self.plugins = plugin_options(options)
-        self.more = {"prog": "pytest.main()"} if "prog" in self.make.__code__.co_varnames else {}
+        self.more = as_main(self.make)
         self.ready: Any = self.make(list(options), None, **self.more)
 
     def __call__(

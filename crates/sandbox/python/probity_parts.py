@@ -37,7 +37,8 @@ class Parts:
         """Collect; the exit code if the session came to its end."""
         os.environ["PYTEST_VERSION"] = pytest.__version__
         try:
-            self.config = prepared(self.args, self.plugins)
+            prepare = configs._prepareconfig
+            self.config = prepare(self.args, self.plugins, **as_main(prepare))
         except configs.ConftestImportFailure as error:
             print("ImportError while loading conftest %r." % str(error.path), file=sys.stderr)
             print(error.cause, file=sys.stderr)
@@ -117,11 +118,9 @@ class Parts:
         return int(session.exitstatus)
 
 
-def prepared(args: list[str], plugins: list[object]) -> Any:
-    """The configuration of a session."""
-    if "prog" in configs._prepareconfig.__code__.co_varnames:
-        return configs._prepareconfig(args, plugins, prog="pytest.main()")
-    return configs._prepareconfig(args, plugins)
+def as_main(function: Callable[..., Any]) -> dict[str, str]:
+    """What tells a function of pytest that `pytest.main` calls it, in versions that want to know."""
+    return {"prog": "pytest.main()"} if "prog" in function.__code__.co_varnames else {}
 
 
 def usage(error: pytest.UsageError) -> int:

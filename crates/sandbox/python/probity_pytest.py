@@ -27,7 +27,6 @@ module.
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -300,15 +299,7 @@ class Run:
         self.records, self.args = records, args
         self.reporter = Reporter(records, skip, only)
         self.parts = Parts(args, [self.reporter])
-        records.write(
-            {
-                "event": "session",
-                "python": platform.python_version(),
-                "runner": "pytest",
-                "runner_version": pytest.__version__,
-                "shadowed": shadowed,
-            }
-        )
+        records.begin("pytest", pytest.__version__, shadowed)
         capture_through_sys()
         explain_whole()
 
@@ -335,5 +326,4 @@ class Run:
 
     def ended(self, code: int) -> int:
         """Write the last record."""
-        self.records.write({"event": "finish", "exit": code, "tests": self.reporter.results})
-        return code
+        return self.records.finish(code, self.reporter.results)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import traceback
 from typing import Any
 
@@ -37,6 +38,23 @@ class Records:
         self._left -= len(left)
         while left:
             left = left[_write(self._fd, left) :]
+
+    def begin(self, runner: str, version: str, shadowed: list[str]) -> None:
+        """Write the first record of a session."""
+        self.write(
+            {
+                "event": "session",
+                "python": platform.python_version(),
+                "runner": runner,
+                "runner_version": version,
+                "shadowed": shadowed,
+            }
+        )
+
+    def finish(self, code: int, tests: int) -> int:
+        """Write its last record: the exit code, which is returned, and the number of results."""
+        self.write({"event": "finish", "exit": code, "tests": tests})
+        return code
 
     def text(self, value: object) -> str:
         """The value as text that fits: an eighth of the room is for one text, so none fills it."""

@@ -353,16 +353,7 @@ class Run:
         self.program: Program | None = None
         self.wanted: Counter[str] = Counter()
         self.results = 0
-        version = platform.python_version()
-        records.write(
-            {
-                "event": "session",
-                "python": version,
-                "runner": "unittest",
-                "runner_version": version,
-                "shadowed": shadowed,
-            }
-        )
+        records.begin("unittest", platform.python_version(), shadowed)
 
     def whole(self) -> int:
         """Run all of it; its exit code."""
@@ -425,5 +416,4 @@ class Run:
 
     def ended(self, code: int) -> int:
         """Write the last record."""
-        self.records.write({"event": "finish", "exit": code, "tests": self.results})
-        return code
+        return self.records.finish(code, self.results)

@@ -23,12 +23,8 @@ pub struct Sandbox {
 
 struct Inner {
     isolation: Box<dyn Isolation>,
-    cache: Option<Cache>,
-}
-
-/// Where compiled code is kept, and for which engine.
-struct Cache {
-    code: CodeCache,
+    cache: Option<CodeCache>,
+    /// What tells the engine, its version and settings from any other.
     compatibility: String,
 }
 
@@ -61,17 +57,11 @@ impl Sandbox {
         isolation: impl Isolation + 'static,
         cache: Option<CodeCache>,
     ) -> Result<Self, EngineError> {
-        let cache = match cache {
-            Some(code) => Some(Cache {
-                code,
-                compatibility: compatibility()?,
-            }),
-            None => None,
-        };
         Ok(Self {
             inner: Arc::new(Inner {
                 isolation: Box::new(isolation),
                 cache,
+                compatibility: compatibility()?,
             }),
         })
     }
@@ -146,7 +136,7 @@ impl Sandbox {
 
     fn find(&self, digest: Digest, kind: Kind) -> Option<Module> {
         let cache = self.inner.cache.as_ref()?;
-        let file = cache.code.find(digest, kind, &cache.compatibility)?;
+        let file = cache.find(digest, kind, self.compatibility())?;
         Some(Module::in_file(digest, kind, file))
     }
 
@@ -161,8 +151,7 @@ impl Sandbox {
         // What cannot be kept is used nevertheless, and compiled again the next time.
         let keep = |code: &mut dyn std::io::Read| {
             cache
-                .code
-                .keep(digest, kind, &cache.compatibility, code)
+                .keep(digest, kind, self.compatibility(), code)
                 .inspect_err(|error| warn!(%error, "compiled code is not kept"))
                 .ok()
         };
@@ -200,6 +189,12 @@ impl Sandbox {
     /// As [`run`](Self::run).
     pub fn pause(&self, invocation: Invocation, module: &Module) -> Result<Paused, RunError> {
         self.inner.isolation.pause(invocation, module)
+    }
+
+    /// What tells code and states of this engine, its version and settings from those of any
+    /// other.
+    pub(crate) fn compatibility(&self) -> &str {
+        &self.inner.compatibility
     }
 
     /// How many guests can run at a time, at best.

@@ -146,13 +146,12 @@ impl SealedFolder {
         private_folder(&self.path).map_err(SealError::io(&self.path))?;
         let mut staged = tempfile::NamedTempFile::new_in(&self.path).map_err(fail())?;
         let hash = self.hash_of(name, content, &mut staged).map_err(fail())?;
+        let ours = Notes::of(staged.as_file()).map_err(fail())?;
         drop(staged.persist(&path).map_err(|error| fail()(error.error))?);
         let file = open_own(&path).map_err(fail())?;
         let notes = Notes::of(&file).map_err(fail())?;
         // Another build of the same may have put its file there meanwhile.
-        if self.hash(name, &file).map_err(fail())? != hash
-            || Notes::of(&file).map_err(fail())?.stamp != notes.stamp
-        {
+        if !notes.is_of_the_file_of(&ours) && self.hash(name, &file).map_err(fail())? != hash {
             return Err(fail()(io::Error::other(
                 "another file was put in its place meanwhile; try again",
             )));
@@ -321,6 +320,12 @@ impl Notes {
             made: 0,
             stamp: [u64::MAX; 8],
         })
+    }
+
+    /// Whether both are of one file: device and inode.
+    fn is_of_the_file_of(&self, other: &Self) -> bool {
+        let ([device, inode, ..], [its_device, its_inode, ..]) = (self.stamp, other.stamp);
+        (device, inode) == (its_device, its_inode)
     }
 
     /// Whether the last change lies far enough before the check that a later one would show.

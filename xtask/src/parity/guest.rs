@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use super::compare::Run;
 use super::subject::Subject;
 use crate::diffs::tree::Tree;
+use crate::probity;
 
 /// The binary with the wheels of every subject installed.
 pub(super) struct Guest {
@@ -49,21 +49,13 @@ impl Guest {
         });
         let spec_file = scratch.path().join("probity.json");
         fs::write(&spec_file, serde_json::to_vec(&spec)?)?;
-        let started = Instant::now();
-        let output = Command::new(&self.binary)
+        let mut command = Command::new(&self.binary);
+        command
             .args(["verify", "--json", "--no-ignore", "--repo"])
             .arg(&repo)
             .arg("--spec")
-            .arg(&spec_file)
-            .output()?;
-        let seconds = started.elapsed().as_secs_f64();
-        let document: Value = serde_json::from_slice(&output.stdout).with_context(|| {
-            format!(
-                "no verdict ({}): {}",
-                output.status,
-                String::from_utf8_lossy(&output.stderr).trim()
-            )
-        })?;
+            .arg(&spec_file);
+        let (document, seconds) = probity::verdict(&mut command)?;
         let mut run = read(&document)?;
         run.seconds = seconds;
         Ok(run)

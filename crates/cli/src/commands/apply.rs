@@ -172,9 +172,7 @@ fn recover_only(worktree: &Worktree, args: &ApplyArgs, ui: &Ui) -> Result<ExitCo
             ok: true,
             recovery,
         };
-        let mut text = serde_json::to_string_pretty(&answer).map_err(Failure::host)?;
-        text.push('\n');
-        ui.out(&text);
+        ui.out_json(&answer)?;
     } else if recovery == "nothing" {
         ui.out("no change was interrupted\n");
     }
@@ -216,9 +214,7 @@ fn report(plan: &Plan, format: Option<Format>, args: &ApplyArgs, ui: &Ui) -> Res
         ui.out_bytes(&render_plan(plan));
     } else if args.json {
         let answer = answer(plan, args.dry_run, format);
-        let mut text = serde_json::to_string_pretty(&answer).map_err(Failure::host)?;
-        text.push('\n');
-        ui.out(&text);
+        ui.out_json(&answer)?;
     } else {
         print(plan, format, args.dry_run, ui);
     }

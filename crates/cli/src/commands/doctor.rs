@@ -37,9 +37,7 @@ pub(crate) fn run(args: &DoctorArgs, ui: &Ui) -> Result<ExitCode, Failure> {
             holds: diagnosis.holds(),
             diagnosis: &diagnosis,
         };
-        let mut text = serde_json::to_string_pretty(&answer).map_err(Failure::host)?;
-        text.push('\n');
-        ui.out(&text);
+        ui.out_json(&answer)?;
     } else {
         ui.out(&table::of(&diagnosis, ui));
     }

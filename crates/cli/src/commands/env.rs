@@ -86,7 +86,11 @@ pub(super) fn ensure(
     sandbox: &Sandbox,
     ui: &Ui,
 ) -> Result<Facts, Failure> {
-    if let Some(found) = cache.stores().environments.find(&lock.lock, runtime) {
+    if let Some(found) = cache
+        .stores()
+        .environments
+        .find(&lock.lock, runtime, sandbox)
+    {
         return Ok((*found.facts).clone());
     }
     fetch_wheels(lock, wheels, cache, ui)?;
@@ -211,9 +215,7 @@ fn list(json: bool, ui: &Ui) -> Result<ExitCode, Failure> {
             schema: "probity.environments/1",
             environments: rows,
         };
-        let mut text = serde_json::to_string_pretty(&list).map_err(Failure::host)?;
-        text.push('\n');
-        ui.out(&text);
+        ui.out_json(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {

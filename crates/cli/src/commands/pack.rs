@@ -53,9 +53,7 @@ fn list(args: &PackListArgs, ui: &Ui) -> Result<ExitCode, Failure> {
             schema: "probity.packs/1",
             packs,
         };
-        let mut text = serde_json::to_string_pretty(&list).map_err(Failure::host)?;
-        text.push('\n');
-        ui.out(&text);
+        ui.out_json(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
@@ -142,9 +140,7 @@ fn run_one(args: &PackRunArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut executor = SpecExecutor::new(sandbox, cache.stores(), files, args.running.conditions());
     let report: CheckReport = executor.execute(&check, &repo, &mut |_| {});
     if args.json {
-        let mut text = serde_json::to_string_pretty(&report).map_err(Failure::host)?;
-        text.push('\n');
-        ui.out(&text);
+        ui.out_json(&report)?;
     } else {
         ui.out(&check_text(ui.look(), &report));
     }

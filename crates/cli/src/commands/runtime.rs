@@ -175,9 +175,7 @@ fn list(json: bool, ui: &Ui) -> Result<ExitCode, Failure> {
             schema: "probity.runtimes/1",
             runtimes: rows,
         };
-        let mut text = serde_json::to_string_pretty(&list).map_err(Failure::host)?;
-        text.push('\n');
-        ui.out(&text);
+        ui.out_json(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
     for row in rows {

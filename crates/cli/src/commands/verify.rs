@@ -17,7 +17,7 @@ use crate::args::VerifyArgs;
 use crate::cache::Cache;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::report::{Format, refusal_json, render, write_whole};
+use crate::report::{Format, RefusalAnswer, render, write_whole};
 use crate::ui::{Look, Ui};
 
 /// Bytes of the judged diff kept in a verdict.
@@ -144,11 +144,8 @@ pub(crate) fn refuse(
     if error.kind == PatchErrorKind::Internal {
         return Failure::host(error);
     }
-    if json {
-        match refusal_json(&error, format) {
-            Ok(text) => ui.out(&text),
-            Err(problem) => return Failure::host(problem),
-        }
+    if json && let Err(problem) = ui.out_json(&RefusalAnswer::new(&error, format)) {
+        return problem;
     }
     Failure::Refused {
         error: Box::new(error),

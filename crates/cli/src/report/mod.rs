@@ -17,7 +17,7 @@ use probity_core::verify::{Finding, VerdictDocument};
 use crate::ui::Look;
 
 pub(crate) use human::{check_text, verdict_text};
-pub(crate) use refusal::{refusal, refusal_json};
+pub(crate) use refusal::{RefusalAnswer, refusal};
 pub(crate) use write::write_whole;
 
 /// A form of the verdict.

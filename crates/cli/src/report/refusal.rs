@@ -5,26 +5,23 @@ use serde::Serialize;
 
 use super::escape;
 
+/// The refusal as JSON: `{"ok": false, "format": …, "error": {…}}`.
 #[derive(Serialize)]
-struct Refusal<'a> {
+pub(crate) struct RefusalAnswer<'a> {
     ok: bool,
     /// The format in which the patch was read, if it was clear.
     format: Option<&'static str>,
     error: &'a PatchError,
 }
 
-/// The refusal as JSON: `{"ok": false, "format": …, "error": {…}}`.
-pub(crate) fn refusal_json(
-    error: &PatchError,
-    format: Option<Format>,
-) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(&Refusal {
-        ok: false,
-        format: format.map(Format::as_str),
-        error,
-    })?;
-    text.push('\n');
-    Ok(text)
+impl<'a> RefusalAnswer<'a> {
+    pub(crate) fn new(error: &'a PatchError, format: Option<Format>) -> Self {
+        Self {
+            ok: false,
+            format: format.map(Format::as_str),
+            error,
+        }
+    }
 }
 
 /// The refusal as text: what, where, and what to do next.

@@ -89,17 +89,9 @@ mod tests {
 
     fn test(outcome: TestOutcome, expected: bool, decides: bool) -> TestReport {
         TestReport {
-            id: "t".to_owned(),
-            outcome,
             expected,
             decides,
-            fuel: probity_core::quantity::Fuel(0),
-            duration_ns: 0,
-            message: None,
-            reason: None,
-            stdout: None,
-            stderr: None,
-            standins: Vec::new(),
+            ..TestReport::bare("t", outcome)
         }
     }
 

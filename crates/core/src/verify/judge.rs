@@ -147,17 +147,9 @@ impl Gathered {
             .collect();
         for id in expectation.expected() {
             tests.entry(id).or_insert_with(|| TestReport {
-                id: id.to_owned(),
-                outcome: TestOutcome::Missing,
                 expected: true,
                 decides: true,
-                fuel: Fuel(0),
-                duration_ns: 0,
-                message: None,
-                reason: None,
-                stdout: None,
-                stderr: None,
-                standins: Vec::new(),
+                ..TestReport::bare(id, TestOutcome::Missing)
             });
         }
         tests.into_values().collect()

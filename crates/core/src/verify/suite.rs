@@ -58,6 +58,25 @@ pub struct TestReport {
 }
 
 impl TestReport {
+    /// A test that ended so and of which nothing else is known; it is not expected and decides
+    /// nothing.
+    #[must_use]
+    pub fn bare(id: &str, outcome: TestOutcome) -> Self {
+        Self {
+            id: id.to_owned(),
+            outcome,
+            expected: false,
+            decides: false,
+            fuel: Fuel(0),
+            duration_ns: 0,
+            message: None,
+            reason: None,
+            stdout: None,
+            stderr: None,
+            standins: Vec::new(),
+        }
+    }
+
     /// Whether it keeps the suite from passing.
     #[must_use]
     pub const fn is_failure(&self) -> bool {

@@ -397,24 +397,39 @@ impl Runtime {
         let Program {
             script,
             args,
-            mut mounts,
+            mounts,
             budget,
         } = program;
-        for (path, content) in &self.files {
-            mounts.file(path, content.clone(), Access::ReadOnly);
-        }
         let argv: Vec<&str> = std::iter::once(script)
             .chain(args.iter().copied())
             .collect();
+        if self.manifest.module.entry == EntryName::Turn {
+            return self.turn(python::script(&argv), mounts, budget);
+        }
         let command = std::iter::once(self.manifest.module.program.as_str())
-            .chain(argv.iter().copied())
+            .chain(argv)
             .map(str::to_owned)
             .collect();
-        let mut invocation = Invocation::command(command, mounts, budget);
-        if self.manifest.module.entry == EntryName::Turn {
-            invocation.entry = Entry::Turn(python::script(&argv));
-            invocation.from = self.begin.clone();
+        self.guest(command, mounts, budget)
+    }
+
+    /// The guest that hands `text` to the interpreter where it was started already, see
+    /// [`Entry::Turn`]. All of `mounts` is granted.
+    #[must_use]
+    pub fn turn(&self, text: String, mounts: Mounts, budget: Budget) -> Invocation {
+        let command = vec![self.manifest.module.program.clone()];
+        let mut invocation = self.guest(command, mounts, budget);
+        invocation.entry = Entry::Turn(text);
+        invocation.from = self.begin.clone();
+        invocation
+    }
+
+    /// A guest with the runtime's files and environment.
+    fn guest(&self, command: Vec<String>, mut mounts: Mounts, budget: Budget) -> Invocation {
+        for (path, content) in &self.files {
+            mounts.file(path, content.clone(), Access::ReadOnly);
         }
+        let mut invocation = Invocation::command(command, mounts, budget);
         invocation.env = self.manifest.env.clone().into_iter().collect();
         invocation.preopens = vec!["/".to_owned()];
         invocation

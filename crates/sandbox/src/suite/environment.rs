@@ -3,7 +3,8 @@
 //! Packages and our own Python files become images that guests map. A guest of the runtime
 //! compiles them to bytecode once. If the runtime can be taken snapshots of, another guest
 //! imports what suites need and runs small sessions, and its state is kept: the sessions of
-//! every test runner begin there. Everything is kept sealed, by a key that is a digest of what went in.
+//! every test runner begin there. Everything is kept sealed, by a key that is a digest of what
+//! went in.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,7 +21,7 @@ use super::support;
 use super::wheel::{MAX_BYTES, MAX_FILES, install};
 use crate::cancel::Cancel;
 use crate::fs::{Access, Device, Devices, ImageFolder, Mapping, Mounts, write_image};
-use crate::guest::{Ending, Entry, Invocation, Keep, Run, RunError, START_TIME};
+use crate::guest::{Ending, Invocation, Keep, Run, RunError, START_TIME};
 use crate::runtime::{EntryName, Program, Runtime};
 use crate::sandbox::Sandbox;
 use crate::sealed::{SealError, SealedFolder};
@@ -131,8 +132,11 @@ impl EnvironmentStore {
 
     /// The environment of `lock` on `runtime`, if it is kept.
     #[must_use]
-    pub fn find(&self, lock: &Lock, runtime: &Runtime) -> Option<Environment> {
-        let key = key(lock, runtime);
+    pub fn find(&self, lock: &Lock, runtime: &Runtime, sandbox: &Sandbox) -> Option<Environment> {
+        self.kept(&key(lock, runtime, sandbox), runtime)
+    }
+
+    fn kept(&self, key: &str, runtime: &Runtime) -> Option<Environment> {
         let facts = self.facts(&format!("{key}{FACTS}"))?;
         let map = |suffix: &str| Mapping::of(self.folder.find(&format!("{key}.{suffix}"))?).ok();
         let warm = match &facts.warm {
@@ -166,13 +170,14 @@ impl EnvironmentStore {
         cancel: &Cancel,
         observe: &mut dyn FnMut(BuildPhase),
     ) -> Result<Environment, EnvironmentError> {
-        if let Some(found) = self.find(lock, runtime) {
+        let key = key(lock, runtime, sandbox);
+        if let Some(found) = self.kept(&key, runtime) {
             return Ok(found);
         }
         observe(BuildPhase::Install);
         let mut trees = Trees {
             packages: packages(lock, wheels)?,
-            support: support::tree(),
+            support: support::tree().clone(),
         };
         let builder = Builder {
             runtime,
@@ -181,7 +186,6 @@ impl EnvironmentStore {
         };
         observe(BuildPhase::Compile);
         builder.compile(&mut trees)?;
-        let key = key(lock, runtime);
         let images = Images {
             packages: self.keep_image(&format!("{key}.packages"), &trees.packages)?,
             support: self.keep_image(&format!("{key}.support"), &trees.support)?,
@@ -292,7 +296,7 @@ impl EnvironmentStore {
 }
 
 /// What tells an environment from every other one before it is built.
-fn key(lock: &Lock, runtime: &Runtime) -> String {
+fn key(lock: &Lock, runtime: &Runtime, sandbox: &Sandbox) -> String {
     let lock: Vec<_> = lock
         .requirements
         .iter()
@@ -301,7 +305,7 @@ fn key(lock: &Lock, runtime: &Runtime) -> String {
     let parts = (
         LAYOUT,
         env!("CARGO_PKG_VERSION"),
-        crate::engine::compatibility().unwrap_or_default(),
+        sandbox.compatibility(),
         runtime.manifest.digest(),
         runtime.module.digest(),
         support::tree().digest(),
@@ -403,13 +407,7 @@ impl Builder<'_> {
         mounts.image("/site", &images.packages.0, Access::ReadOnly);
         mounts.image("/probity", &images.support.0, Access::ReadOnly);
         mounts.empty("/tmp", Access::Writable);
-        let mut invocation = self.runtime.invocation(Program {
-            script: "/probity/probity_warm_up.py",
-            args: &[],
-            mounts,
-            budget: Budget::suite(),
-        });
-        invocation.entry = Entry::Turn(text.to_owned());
+        let mut invocation = self.runtime.turn(text.to_owned(), mounts, Budget::suite());
         if let Some(from) = from {
             invocation.from = Some(from.clone());
         }
@@ -467,19 +465,20 @@ impl Environment {
     pub fn session(&self, config: &str, mut mounts: Mounts, budget: Budget) -> Invocation {
         mounts.image("/site", &self.packages, Access::ReadOnly);
         mounts.image("/probity", &self.support, Access::ReadOnly);
-        let mut invocation = self.runtime.invocation(Program {
-            script: "/probity/main.py",
-            args: &[config],
-            mounts,
-            budget,
-        });
-        if let Some(warm) = &self.warm {
-            invocation.entry = Entry::Turn(format!(
-                "import probity_session\nprobity_session.resume({config:?})\n"
-            ));
-            invocation.from = Some(warm.clone());
+        match &self.warm {
+            Some(warm) => {
+                let text = format!("import probity_session\nprobity_session.resume({config:?})\n");
+                let mut invocation = self.runtime.turn(text, mounts, budget);
+                invocation.from = Some(warm.clone());
+                invocation
+            }
+            None => self.runtime.invocation(Program {
+                script: "/probity/main.py",
+                args: &[config],
+                mounts,
+                budget,
+            }),
         }
-        invocation
     }
 }
 

@@ -66,6 +66,16 @@ pub(super) struct Used {
 }
 
 impl Used {
+    /// What of `budget` is left.
+    pub(super) const fn left_of(self, budget: Budget) -> Budget {
+        Budget {
+            fuel: budget.fuel.saturating_sub(self.fuel),
+            wall_time: WallTime(budget.wall_time.0.saturating_sub(self.wall_time.0)),
+            results: ByteSize(budget.results.0.saturating_sub(self.results.0)),
+            ..budget
+        }
+    }
+
     /// Adds what another part used.
     pub(super) const fn join(&mut self, other: Self) {
         self.fuel = self.fuel.saturating_add(other.fuel);
@@ -73,11 +83,13 @@ impl Used {
         self.results = ByteSize(self.results.0.saturating_add(other.results.0));
     }
 
-    pub(super) fn add(&mut self, run: &Run) {
-        let results = u64::try_from(run.results.len()).unwrap_or(u64::MAX);
-        self.fuel = self.fuel.saturating_add(run.fuel);
-        self.wall_time = WallTime(self.wall_time.0.saturating_add(run.wall_time.0));
-        self.results = ByteSize(self.results.0.saturating_add(results));
+    /// Adds what a guest used.
+    fn add(&mut self, run: &Run) {
+        self.join(Self {
+            fuel: run.fuel,
+            wall_time: run.wall_time,
+            results: ByteSize(u64::try_from(run.results.len()).unwrap_or(u64::MAX)),
+        });
     }
 }
 
@@ -98,12 +110,28 @@ pub struct SuiteRun<'a> {
     pub conditions: &'a Conditions,
 }
 
-/// What the guests of one suite came to.
-pub(super) struct Session {
+/// What the guests of a suite, or of a part of one, reported so far.
+#[derive(Default)]
+pub(super) struct Heard {
     pub(super) records: Records,
-    pub(super) end: SuiteEnd,
     pub(super) used: Used,
     pub(super) limits: Vec<LimitHit>,
+}
+
+impl Heard {
+    /// Notes that a guest ended during a test.
+    pub(super) fn lose(&mut self, id: &str, end: &SuiteEnd) {
+        if let SuiteEnd::Limit(hit) = end {
+            self.limits.push(*hit);
+        }
+        self.records.note_lost(id, &end.cause().to_string());
+    }
+}
+
+/// What the guests of one suite came to.
+pub(super) struct Session {
+    pub(super) heard: Heard,
+    pub(super) end: SuiteEnd,
     pub(super) stdout: Output,
     pub(super) stderr: Output,
 }
@@ -124,38 +152,28 @@ impl SuiteRun<'_> {
 
     /// Runs guests until the suite is done or cannot go on. The error is the report.
     fn session(&self, observe: Observer<'_>) -> Result<Session, Box<CheckReport>> {
-        let mut records = Records::default();
+        let mut heard = Heard::default();
         let mut live = Live::new(&self.wanted.expectation, observe);
-        let mut used = Used::default();
-        let mut limits: Vec<LimitHit> = Vec::new();
         for guest in 1..=MAX_GUESTS {
             live.guest_begins();
-            let run = self.guest(&records.begun(), used, &mut live)?;
-            used.add(&run);
-            limits.extend(run.limits.iter().copied().map(reproducible));
-            let end = self.end_of(&run.ending)?;
-            let complete = matches!(end, SuiteEnd::Exit(_));
-            let open = match records.add(&run.results, &run.marks, complete) {
-                Ok(open) => open,
-                Err(message) => return Err(Box::new(self.stopped(Cause::Protocol { message }))),
-            };
+            let budget = heard.used.left_of(self.check.budget);
+            let invocation = self.invocation(Stage::Without(&heard.records.begun()), budget)?;
+            let run = self
+                .run_followed(invocation, &mut live)
+                .map_err(|error| self.host_failed(&error.to_string()))?;
+            let (end, open) = self.hear(&run, &mut heard)?;
             // Without an open test the guest would end there again.
             if costs_one_test(&end)
                 && guest < MAX_GUESTS
                 && let Some(id) = open
             {
-                if let SuiteEnd::Limit(hit) = &end {
-                    limits.push(*hit);
-                }
-                records.note_lost(&id, &end.cause().to_string());
+                heard.lose(&id, &end);
                 live.lost(&id);
                 continue;
             }
             return Ok(Session {
-                records,
+                heard,
                 end,
-                used,
-                limits,
                 stdout: run.stdout,
                 stderr: run.stderr,
             });
@@ -164,20 +182,24 @@ impl SuiteRun<'_> {
         Err(Box::new(self.stopped(Cause::Broke { message })))
     }
 
-    /// Runs one guest on what is left of the budget.
-    fn guest(
+    /// Takes in what a guest used and reported. How it ended, and the test that it had begun
+    /// and not ended, if any. The error is the report.
+    pub(super) fn hear(
         &self,
-        skip: &[String],
-        used: Used,
-        live: &mut Live<'_>,
-    ) -> Result<Run, Box<CheckReport>> {
-        let mut budget = self.check.budget;
-        budget.fuel = budget.fuel.saturating_sub(used.fuel);
-        budget.wall_time = WallTime(budget.wall_time.0.saturating_sub(used.wall_time.0));
-        budget.results = ByteSize(budget.results.0.saturating_sub(used.results.0));
-        let invocation = self.invocation(Stage::Without(skip), budget)?;
-        self.run_followed(invocation, live)
-            .map_err(|error| self.host_failed(&error.to_string()))
+        run: &Run,
+        heard: &mut Heard,
+    ) -> Result<(SuiteEnd, Option<String>), Box<CheckReport>> {
+        heard.used.add(run);
+        heard
+            .limits
+            .extend(run.limits.iter().copied().map(reproducible));
+        let end = self.end_of(&run.ending)?;
+        let complete = matches!(end, SuiteEnd::Exit(_));
+        let open = heard
+            .records
+            .add(&run.results, &run.marks, complete)
+            .map_err(|message| self.protocol(message))?;
+        Ok((end, open))
     }
 
     /// The guest that does `stage` within `budget`.
@@ -254,7 +276,7 @@ impl SuiteRun<'_> {
         Ok(mounts)
     }
 
-    pub(super) fn end_of(&self, ending: &Ending) -> Result<SuiteEnd, Box<CheckReport>> {
+    fn end_of(&self, ending: &Ending) -> Result<SuiteEnd, Box<CheckReport>> {
         Ok(match ending {
             Ending::Exited(code) => SuiteEnd::Exit(i32::try_from(*code).unwrap_or(i32::MAX)),
             Ending::Limit(hit) => SuiteEnd::Limit(reproducible(*hit)),
@@ -269,35 +291,38 @@ impl SuiteRun<'_> {
         })
     }
 
+    /// The report of results that are not of the agreed form.
+    pub(super) fn protocol(&self, message: String) -> Box<CheckReport> {
+        Box::new(self.stopped(Cause::Protocol { message }))
+    }
+
     pub(super) fn stopped(&self, cause: Cause) -> CheckReport {
         let message = cause.to_string();
         CheckReport::stopped(self.check, Assurance::InGuest, cause, message)
     }
 
-    fn judge(&self, mut session: Session) -> CheckReport {
-        session
-            .limits
-            .sort_by_key(|hit| (hit.limit, std::cmp::Reverse(hit.used)));
-        session.limits.dedup_by_key(|hit| hit.limit);
+    fn judge(&self, session: Session) -> CheckReport {
+        let Heard {
+            records,
+            used,
+            mut limits,
+        } = session.heard;
+        limits.sort_by_key(|hit| (hit.limit, std::cmp::Reverse(hit.used)));
+        limits.dedup_by_key(|hit| hit.limit);
         let manifest = &self.environment.runtime().manifest;
-        let title = match &session.records.version {
+        let title = match &records.version {
             Some(version) => format!("{} {version}", manifest.language),
             None => manifest.title(),
         };
-        let runner = session
-            .records
+        let runner = records
             .runner
             .unwrap_or_else(|| self.wanted.runner.name().to_owned());
-        let judgement = judge_suite(
-            &self.wanted.expectation,
-            session.records.records,
-            &session.end,
-        );
+        let judgement = judge_suite(&self.wanted.expectation, records.records, &session.end);
         let mut report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
         }
-        let report = match session.records.broken {
+        let report = match records.broken {
             // The results stay as evidence, but nothing is concluded from them.
             Some(message) => CheckReport {
                 tests: report.tests,
@@ -310,11 +335,11 @@ impl SuiteRun<'_> {
             (report.cause.is_some() && output.total > 0).then(|| captured(output))
         };
         CheckReport {
-            fuel: session.used.fuel,
-            limits: session.limits,
+            fuel: used.fuel,
+            limits,
             stdout: evidence(&session.stdout),
             stderr: evidence(&session.stderr),
-            wall_time: session.used.wall_time,
+            wall_time: used.wall_time,
             ..report
         }
     }

@@ -1,5 +1,7 @@
 //! The Python side of suites: the files that guests see at `/probity`.
 
+use std::sync::LazyLock;
+
 use include_dir::{Dir, include_dir};
 use probity_core::repo::File;
 use probity_core::{Repo, RepoPath};
@@ -13,10 +15,13 @@ pub const fn default_lock() -> &'static str {
 }
 
 /// The support files, as a tree.
-pub(super) fn tree() -> Repo {
-    let mut repo = Repo::new();
-    add(&FILES, &mut repo);
-    repo
+pub(super) fn tree() -> &'static Repo {
+    static TREE: LazyLock<Repo> = LazyLock::new(|| {
+        let mut repo = Repo::new();
+        add(&FILES, &mut repo);
+        repo
+    });
+    &TREE
 }
 
 fn add(folder: &Dir<'_>, repo: &mut Repo) {

@@ -13,18 +13,16 @@ use std::thread;
 use std::time::Instant;
 
 use probity_core::budget::{Budget, Limit, LimitHit};
-use probity_core::quantity::{ByteSize, Fuel, WallTime};
+use probity_core::quantity::WallTime;
 use probity_core::spec::SuiteIsolation;
 use probity_core::verify::{Cause, CheckReport, Observer, SuiteEnd};
 
 use super::live::Live;
-use super::records::Records;
-use super::run::{Session, Stage, SuiteRun, Used, costs_one_test};
+use super::run::{Heard, Session, Stage, SuiteRun, Used, costs_one_test};
 use crate::cancel::Cancel;
 use crate::guest::{Run, RunError, Turn};
 use crate::isolation::{Paused, PausedGuest};
 use crate::output::Output;
-use crate::pack::reproducible;
 use crate::text::clean;
 
 /// Units that are worth a guest of their own to collect for.
@@ -42,72 +40,12 @@ enum Source {
 
 /// What a unit came to.
 struct Outcome {
-    records: Records,
-    used: Used,
-    limits: Vec<LimitHit>,
+    heard: Heard,
     end: SuiteEnd,
     /// Whether its runner reported its end, or the test is known that kept it from that.
     finished: bool,
-    /// Whether the exit code says no more than the results do.
-    explained: bool,
     stdout: Output,
     stderr: Output,
-}
-
-/// What the units share.
-struct Plan {
-    units: Vec<Vec<String>>,
-    /// The next unit that nobody runs, and what the units that have ended used.
-    next: Mutex<(usize, Used)>,
-    /// Every bound on a unit; wall time counts from `started`.
-    budget: Budget,
-    started: Instant,
-    /// Ends guests that collect for units that are run already.
-    late: Cancel,
-}
-
-impl Plan {
-    fn take(&self) -> Option<(usize, &[String])> {
-        let mut next = self.next();
-        let index = next.0;
-        let unit = self.units.get(index)?;
-        next.0 = index.saturating_add(1);
-        Some((index, unit))
-    }
-
-    fn next(&self) -> MutexGuard<'_, (usize, Used)> {
-        self.next.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Leaves the rest undone. Whatever comes before what was taken is run to its end.
-    fn stop(&self) {
-        self.next().0 = self.units.len();
-        self.late.cancel();
-    }
-
-    /// Takes note of what a unit came to. Once the suite cannot go on, the rest is left
-    /// undone: all units before it have been taken, so that the end is the same whoever was
-    /// faster.
-    fn note(&self, outcome: &Outcome) {
-        let used = {
-            let mut next = self.next();
-            next.1.join(outcome.used);
-            next.1
-        };
-        let over = used.fuel > self.budget.fuel || used.results.0 > self.budget.results.0;
-        if over || outcome.ends_the_suite() {
-            self.stop();
-        }
-    }
-
-    /// The bounds of a guest that begins now.
-    fn budget_now(&self) -> Budget {
-        let gone = WallTime::from(self.started.elapsed());
-        Budget {
-            wall_time: WallTime(self.budget.wall_time.0.saturating_sub(gone.0)),
-            ..self.budget
-        }
-    }
 }
 
 impl Outcome {
@@ -115,9 +53,75 @@ impl Outcome {
     const fn ends_the_suite(&self) -> bool {
         !self.finished || !matches!(self.end, SuiteEnd::Exit(_))
     }
+
+    /// Whether its exit code says no more than its results do.
+    fn is_explained(&self) -> bool {
+        self.end == SuiteEnd::Exit(0) || self.heard.records.any_failed()
+    }
 }
 
-type Sent = (usize, Result<Outcome, Box<CheckReport>>);
+/// What the units share.
+struct Plan {
+    units: Vec<Vec<String>>,
+    progress: Mutex<Progress>,
+    /// Every bound on a unit; wall time counts from `started`.
+    budget: Budget,
+    started: Instant,
+    /// Ends guests that collect for units that are run already.
+    late: Cancel,
+}
+
+/// How far the units are.
+#[derive(Default)]
+struct Progress {
+    /// The next unit that nobody runs.
+    next: usize,
+    /// What the units that have ended used.
+    used: Used,
+}
+
+impl Plan {
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Option<(usize, &[String])> {
+        let mut progress = self.progress();
+        let index = progress.next;
+        let unit = self.units.get(index)?;
+        progress.next = index.saturating_add(1);
+        Some((index, unit))
+    }
+
+    /// Takes note of what came of a unit. Once the suite cannot go on, the rest is left
+    /// undone: all units before it have been taken and are run to their ends, so that the end
+    /// is the same whoever was faster.
+    fn note(&self, outcome: Option<&Outcome>) {
+        let mut progress = self.progress();
+        let goes_on = outcome.is_some_and(|outcome| {
+            progress.used.join(outcome.heard.used);
+            progress.used.fuel <= self.budget.fuel
+                && progress.used.results <= self.budget.results
+                && !outcome.ends_the_suite()
+        });
+        if !goes_on {
+            progress.next = self.units.len();
+            self.late.cancel();
+        }
+    }
+
+    /// The bounds of a guest that begins now.
+    fn budget_now(&self) -> Budget {
+        let gone = Used {
+            wall_time: WallTime::from(self.started.elapsed()),
+            ..Used::default()
+        };
+        gone.left_of(self.budget)
+    }
+}
+
+/// What came of a unit; the error is the report of the whole suite.
+type Came = Result<Outcome, Box<CheckReport>>;
 
 impl SuiteRun<'_> {
     /// Collects in one guest and runs each unit in its own. The error is the report.
@@ -133,62 +137,53 @@ impl SuiteRun<'_> {
         let now = Instant::now();
         let started = now.checked_sub(run.wall_time.duration()).unwrap_or(now);
         live.hear(&run.results);
-        let mut used = Used::default();
-        used.add(&run);
-        let mut records = Records::default();
-        let end = self.end_of(&run.ending)?;
-        let complete = matches!(end, SuiteEnd::Exit(_));
-        records
-            .add(&run.results, &run.marks, complete)
-            .map_err(|message| Box::new(self.stopped(Cause::Protocol { message })))?;
-        let limits = run.limits.iter().copied().map(reproducible).collect();
+        let mut heard = Heard::default();
+        let (end, _) = self.hear(&run, &mut heard)?;
+        if let Some(id) = heard.records.passed_beside(&BTreeSet::new()) {
+            let message = format!("`{}` was run while tests were collected", clean(id));
+            return Err(self.protocol(message));
+        }
+        let ready = end == SuiteEnd::Exit(0) && !heard.records.finished();
+        let units = units(&heard.records.collected, self.wanted.isolation);
+        let used = heard.used;
         let mut session = Session {
-            records,
+            heard,
             end,
-            used,
-            limits,
             stdout: run.stdout,
             stderr: run.stderr,
         };
-        if let Some(id) = session.records.passed_beside(&BTreeSet::new()) {
-            let message = format!("`{}` was run while tests were collected", clean(id));
-            return Err(Box::new(self.stopped(Cause::Protocol { message })));
-        }
-        let ready = session.end == SuiteEnd::Exit(0) && !session.records.finished();
         let Some(source) = source.filter(|_| ready) else {
             return Ok(session);
         };
-        let units = units(&session.records.collected, self.wanted.isolation);
         if units.len() > MAX_UNITS {
             let message = format!("{} units; {MAX_UNITS} are the most", units.len());
             return Err(Box::new(self.stopped(Cause::Broke { message })));
         }
         let plan = Plan {
             units,
-            next: Mutex::default(),
+            progress: Mutex::default(),
             budget: Budget {
-                fuel: budget.fuel.saturating_sub(used.fuel),
-                results: ByteSize(budget.results.0.saturating_sub(used.results.0)),
-                ..budget
+                wall_time: budget.wall_time,
+                ..used.left_of(budget)
             },
             started,
             late: self.conditions.cancel.inner(),
         };
-        let mut outcomes = self.run_units(&plan, source, &mut live)?;
+        let mut came = self.run_units(&plan, source, &mut live)?;
         let mut code = 0;
         for index in 0..plan.units.len() {
             // Nothing is concluded from a part of the units.
-            let Some(outcome) = outcomes.remove(&index) else {
+            let Some(outcome) = came.remove(&index) else {
                 return Ok(session);
             };
-            match self.put(&mut session, outcome) {
+            match self.put(&mut session, outcome?) {
                 Some(more) => code = code.max(more),
                 None => return Ok(session),
             }
         }
         session.end = SuiteEnd::Exit(code);
-        session.records.finish();
-        session.used.wall_time = WallTime::from(started.elapsed());
+        session.heard.records.finish();
+        session.heard.used.wall_time = WallTime::from(started.elapsed());
         Ok(session)
     }
 
@@ -211,18 +206,17 @@ impl SuiteRun<'_> {
         }
     }
 
-    /// Runs all units; what each came to, up to the first that could not be run.
+    /// Runs all units, up to the first after which the suite cannot go on; what came of each.
     fn run_units(
         &self,
         plan: &Plan,
         source: Source,
         live: &mut Live<'_>,
-    ) -> Result<BTreeMap<usize, Outcome>, Box<CheckReport>> {
+    ) -> Result<BTreeMap<usize, Came>, Box<CheckReport>> {
         let worth = plan.units.len().div_ceil(UNITS_PER_GUEST).max(1);
         let threads = self.sandbox.parallelism().min(worth);
-        let (send, sent) = mpsc::channel::<Sent>();
-        let mut outcomes = BTreeMap::new();
-        let mut failed: Option<Sent> = None;
+        let (send, sent) = mpsc::channel();
+        let mut all = BTreeMap::new();
         thread::scope(|scope| {
             let mut source = Some(source);
             for number in 0..threads {
@@ -232,11 +226,7 @@ impl SuiteRun<'_> {
                     .name("probity-units".to_owned())
                     .spawn_scoped(scope, move || {
                         // Others collect for themselves; the first has done so.
-                        let source = match first {
-                            Some(source) => Some(source),
-                            None => self.another(plan),
-                        };
-                        if let Some(source) = source {
+                        if let Some(source) = first.or_else(|| self.another(plan)) {
                             self.run_some(plan, source, &send);
                         }
                     });
@@ -244,35 +234,24 @@ impl SuiteRun<'_> {
                 if let Err(error) = spawned
                     && number == 0
                 {
-                    let report = self.host_failed(&format!("cannot start a thread: {error}"));
-                    failed = Some((0, Err(report)));
+                    return Err(self.host_failed(&format!("cannot start a thread: {error}")));
                 }
             }
             drop(send);
-            for (index, outcome) in sent {
-                match outcome {
-                    Ok(mut outcome) => {
-                        plan.note(&outcome);
-                        if !outcome.ends_the_suite() && outcome.explained {
-                            // Nobody will ask what it printed.
-                            (outcome.stdout, outcome.stderr) = Default::default();
-                        }
-                        live.unit(&outcome.records.records);
-                        outcomes.insert(index, outcome);
-                    }
-                    Err(report) => {
-                        plan.stop();
-                        if failed.as_ref().is_none_or(|(before, _)| index < *before) {
-                            failed = Some((index, Err(report)));
-                        }
+            for (index, mut came) in sent {
+                plan.note(came.as_ref().ok());
+                if let Ok(outcome) = &mut came {
+                    live.unit(&outcome.heard.records.records);
+                    if !outcome.ends_the_suite() && outcome.is_explained() {
+                        // Nobody will ask what it printed.
+                        (outcome.stdout, outcome.stderr) = Default::default();
                     }
                 }
+                all.insert(index, came);
             }
-        });
-        match failed {
-            Some((_, Err(report))) => Err(report),
-            Some((_, Ok(_))) | None => Ok(outcomes),
-        }
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// One more place for units to begin, while some are left. Its guest collected what the
@@ -290,11 +269,11 @@ impl SuiteRun<'_> {
         source
     }
 
-    fn run_some(&self, plan: &Plan, mut source: Source, send: &Sender<Sent>) {
+    fn run_some(&self, plan: &Plan, mut source: Source, send: &Sender<(usize, Came)>) {
         while let Some((index, ids)) = plan.take() {
-            let outcome = self.unit(plan, &mut source, ids);
-            let ok = outcome.is_ok();
-            if send.send((index, outcome)).is_err() || !ok {
+            let came = self.unit(plan, &mut source, ids);
+            let ok = came.is_ok();
+            if send.send((index, came)).is_err() || !ok {
                 break;
             }
         }
@@ -303,70 +282,48 @@ impl SuiteRun<'_> {
     }
 
     /// Runs one unit: in one guest, or more if tests are lost on the way.
-    fn unit(
-        &self,
-        plan: &Plan,
-        source: &mut Source,
-        ids: &[String],
-    ) -> Result<Outcome, Box<CheckReport>> {
-        let mut records = Records::default();
-        let mut used = Used::default();
-        let mut limits: Vec<LimitHit> = Vec::new();
+    fn unit(&self, plan: &Plan, source: &mut Source, ids: &[String]) -> Came {
+        let mut heard = Heard::default();
         let wanted: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         let mut left = ids.to_vec();
         loop {
-            let run = self.stretch(plan, used, source, &left)?;
-            used.add(&run);
-            limits.extend(run.limits.iter().copied().map(reproducible));
-            let end = self.end_of(&run.ending)?;
-            let complete = matches!(end, SuiteEnd::Exit(_));
-            let open = records
-                .add(&run.results, &run.marks, complete)
-                .map_err(|message| Box::new(self.stopped(Cause::Protocol { message })))?;
-            if let Some(id) = records.passed_beside(&wanted) {
+            let mut budget = heard.used.left_of(plan.budget);
+            budget.wall_time = plan.budget_now().wall_time;
+            let run = self.stretch(budget, source, &left)?;
+            let (end, open) = self.hear(&run, &mut heard)?;
+            if let Some(id) = heard.records.passed_beside(&wanted) {
                 let message = format!("a guest reported `{}`, which is not its test", clean(id));
-                return Err(Box::new(self.stopped(Cause::Protocol { message })));
+                return Err(self.protocol(message));
             }
             // A test that ends its process is lost like one that ends its guest.
-            let ended = complete && !records.finished();
-            if let Some(id) = open.filter(|_| ended || costs_one_test(&end)) {
-                if let SuiteEnd::Limit(hit) = &end {
-                    limits.push(*hit);
+            let ended = matches!(end, SuiteEnd::Exit(_)) && !heard.records.finished();
+            let lost = open.filter(|_| ended || costs_one_test(&end));
+            let (end, finished) = match lost {
+                None => {
+                    // One end stands for all units, once they are put together.
+                    let finished = heard.records.take_finish();
+                    if finished {
+                        heard.records.note_silent(ids);
+                    }
+                    (end, finished)
                 }
-                records.note_lost(&id, &end.cause().to_string());
-                let begun: BTreeSet<String> = records.begun().into_iter().collect();
-                let before = left.len();
-                left.retain(|id| !begun.contains(id));
-                if !left.is_empty() && left.len() < before {
-                    continue;
+                Some(id) => {
+                    heard.lose(&id, &end);
+                    let begun: BTreeSet<String> = heard.records.begun().into_iter().collect();
+                    let before = left.len();
+                    left.retain(|id| !begun.contains(id));
+                    if !left.is_empty() && left.len() < before {
+                        continue;
+                    }
+                    // The guest is gone, and with it the end that its runner would have
+                    // reported. One that loses tests of others would go on for ever.
+                    (SuiteEnd::Exit(1), left.is_empty())
                 }
-                // One that loses tests of others would go on for ever.
-                let finished = left.is_empty();
-                // The guest is gone, and with it the end that its runner would have reported.
-                return Ok(Outcome {
-                    finished,
-                    explained: true,
-                    records,
-                    used,
-                    limits,
-                    end: SuiteEnd::Exit(1),
-                    stdout: run.stdout,
-                    stderr: run.stderr,
-                });
-            }
-            // One end stands for all units, once they are put together.
-            let finished = records.take_finish();
-            if finished {
-                records.note_silent(ids);
-            }
-            let explained = records.any_failed();
+            };
             return Ok(Outcome {
-                finished,
-                records,
-                used,
-                limits,
+                heard,
                 end,
-                explained,
+                finished,
                 stdout: run.stdout,
                 stderr: run.stderr,
             });
@@ -376,14 +333,10 @@ impl SuiteRun<'_> {
     /// Runs one guest for these tests.
     fn stretch(
         &self,
-        plan: &Plan,
-        used: Used,
+        budget: Budget,
         source: &mut Source,
         ids: &[String],
     ) -> Result<Run, Box<CheckReport>> {
-        let mut budget = plan.budget_now();
-        budget.fuel = budget.fuel.saturating_sub(used.fuel);
-        budget.results = ByteSize(budget.results.0.saturating_sub(used.results.0));
         let run = match source {
             Source::Paused(guest) => guest.go_on(Turn {
                 text: super::environment::proceed(ids),
@@ -404,15 +357,18 @@ impl SuiteRun<'_> {
     /// here.
     fn put(&self, session: &mut Session, outcome: Outcome) -> Option<i32> {
         let budget = self.check.budget;
-        session.records.append(outcome.records);
-        session.limits.extend(outcome.limits);
-        session.used.fuel = session.used.fuel.saturating_add(outcome.used.fuel);
-        let results = session
-            .used
-            .results
-            .0
-            .saturating_add(outcome.used.results.0);
-        session.used.results = ByteSize(results);
+        let explained = outcome.is_explained();
+        let Outcome {
+            heard,
+            end,
+            finished,
+            stdout,
+            stderr,
+        } = outcome;
+        let all = &mut session.heard;
+        all.records.append(heard.records);
+        all.limits.extend(heard.limits);
+        all.used.join(heard.used);
         let over = |limit, cap| {
             SuiteEnd::Limit(LimitHit {
                 limit,
@@ -421,24 +377,23 @@ impl SuiteRun<'_> {
             })
         };
         // As it would have been ended, had the units run one after the other.
-        let end = if session.used.fuel > budget.fuel {
-            session.used.fuel = Fuel(budget.fuel.0);
+        let end = if all.used.fuel > budget.fuel {
+            all.used.fuel = budget.fuel;
             over(Limit::Fuel, budget.fuel.0)
-        } else if results > budget.results.0 {
+        } else if all.used.results > budget.results {
             over(Limit::Results, budget.results.0)
         } else {
-            outcome.end
+            end
         };
         match end {
-            SuiteEnd::Exit(0) if outcome.finished => Some(0),
-            SuiteEnd::Exit(_) if outcome.finished && outcome.explained => Some(1),
-            SuiteEnd::Exit(code) if outcome.finished => {
-                (session.stdout, session.stderr) = (outcome.stdout, outcome.stderr);
+            SuiteEnd::Exit(code) if finished && explained => Some(code.signum()),
+            SuiteEnd::Exit(code) if finished => {
+                (session.stdout, session.stderr) = (stdout, stderr);
                 Some(code)
             }
-            end @ (SuiteEnd::Exit(_) | SuiteEnd::Limit(_) | SuiteEnd::Trap(_)) => {
+            SuiteEnd::Exit(_) | SuiteEnd::Limit(_) | SuiteEnd::Trap(_) => {
                 session.end = end;
-                (session.stdout, session.stderr) = (outcome.stdout, outcome.stderr);
+                (session.stdout, session.stderr) = (stdout, stderr);
                 None
             }
         }

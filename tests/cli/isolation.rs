@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::project::{Project, Ran};
+use crate::suite::has_python_312;
 
 const LEAVES: &str = r#"
 import os
@@ -37,10 +38,20 @@ def test_elsewhere():
     assert not os.path.exists("/tmp/left") and open("tests/data.txt").read() == "data"
 "#;
 
+/// A project whose suite of pytest is judged with this isolation.
 fn project(isolation: &str, more: &str, files: &[(&str, &str)]) -> Project {
+    project_of(
+        "pytest",
+        isolation,
+        &format!("args = [\"tests\"]\n{more}"),
+        files,
+    )
+}
+
+fn project_of(runner: &str, isolation: &str, more: &str, files: &[(&str, &str)]) -> Project {
     let spec = format!(
-        "version = 1\n[[check]]\nname = \"tests\"\nkind = \"suite\"\nrunner = \"pytest\"\n\
-         args = [\"tests\"]\nisolation = \"{isolation}\"\n{more}\nexpect = \"any\"\n"
+        "version = 1\n[[check]]\nname = \"tests\"\nkind = \"suite\"\nrunner = \"{runner}\"\n\
+         isolation = \"{isolation}\"\n{more}\nexpect = \"any\"\n"
     );
     let project = Project::new(&[("probity.toml", &spec)]);
     for (path, text) in files {
@@ -89,6 +100,50 @@ fn what_a_test_leaves_reaches_only_its_own_guest() {
         let mut wanted = wanted.to_vec();
         wanted.sort_unstable();
         assert_eq!(found, wanted, "{isolation}: {document:#}");
+    }
+}
+
+#[test]
+fn unittest_has_guests_for_its_modules_and_tests_too() {
+    let tests = "import unittest\n\nSEEN = []\n\n\nclass Case(unittest.TestCase):\n    def test_a(self):\n        SEEN.append(1)\n\n    def test_b(self):\n        self.assertEqual(SEEN, [])\n";
+    let other = "import unittest\n\nimport test_a\n\n\nclass Other(unittest.TestCase):\n    def test_c(self):\n        self.assertEqual(test_a.SEEN, [])\n";
+    let files = [("tests/test_a.py", tests), ("tests/test_b.py", other)];
+    let more = "python-path = [\"tests\"]\nargs = [\"-s\", \"tests\"]\n";
+    for (isolation, same_file, other_file) in [
+        ("suite", "failed", "failed"),
+        ("file", "failed", "passed"),
+        ("test", "passed", "passed"),
+    ] {
+        let document = verify(&project_of("unittest", isolation, more, &files)).json();
+        let wanted = [
+            ("test_a.Case.test_a", "passed"),
+            ("test_a.Case.test_b", same_file),
+            ("test_b.Other.test_c", other_file),
+        ];
+        assert_eq!(outcomes(&document), wanted, "{isolation}: {document:#}");
+    }
+}
+
+/// Where no guest can be paused, each unit begins anew.
+#[test]
+fn a_runtime_without_snapshots_isolates_too() {
+    if !has_python_312() {
+        return;
+    }
+    let files = [
+        ("tests/test_leaves.py", LEAVES),
+        ("tests/test_other.py", OTHER),
+        ("tests/data.txt", "data"),
+    ];
+    let more = "runtime = \"python-3.12\"\n";
+    for (isolation, same_file) in [("file", "failed"), ("test", "passed")] {
+        let document = verify(&project(isolation, more, &files)).json();
+        let wanted = [
+            ("test_finds_nothing", same_file),
+            ("test_leaves", "passed"),
+            ("test_elsewhere", "passed"),
+        ];
+        assert_eq!(outcomes(&document), wanted, "{isolation}: {document:#}");
     }
 }
 

@@ -422,7 +422,7 @@ fn every_kind_of_outcome_of_unittest_is_told_apart() {
     clippy::print_stderr,
     reason = "a test that does not run says why to whoever runs it"
 )]
-fn has_python_312() -> bool {
+pub(crate) fn has_python_312() -> bool {
     let listed = Project::new(&[]).run(&["runtime", "list", "--json"]);
     let there = listed.json()["runtimes"]
         .as_array()

@@ -39,3 +39,4 @@ if __name__ == "__main__":
     import probity_session
 
     probity_session.main(sys.argv[1])
+    probity_session.leave(0)  # collection was all that was wanted; each test gets an interpreter of its own

@@ -19,6 +19,7 @@
 //! | [`digest`] | SHA-256 digests |
 
 pub mod agent;
+mod assurance;
 pub mod budget;
 pub mod commands;
 pub mod digest;
@@ -30,6 +31,7 @@ pub mod spec;
 pub mod statistics;
 pub mod verify;
 
+pub use assurance::Assurance;
 pub use budget::Budget;
 pub use digest::Digest;
 pub use repo::{Repo, RepoPath};

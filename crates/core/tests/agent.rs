@@ -75,13 +75,18 @@ fn text(repo: &Repo, path: &str) -> Option<String> {
 struct LooksForDef;
 
 impl Executor for LooksForDef {
-    fn execute(&mut self, check: &Check, repo: &Repo, _observe: Observer<'_>) -> CheckReport {
+    fn execute(
+        &mut self,
+        check: &Check,
+        input: VerifyInput<'_>,
+        _observe: Observer<'_>,
+    ) -> CheckReport {
         let CheckKind::Pack(pack) = &check.kind else {
             return CheckReport::host_failed(check, "only packs here", None);
         };
         let path = pack.params["path"].as_str().unwrap();
         let wanted = format!("def {}(", pack.params["name"].as_str().unwrap());
-        if text(repo, path).is_some_and(|text| text.contains(&wanted)) {
+        if text(input.repo, path).is_some_and(|text| text.contains(&wanted)) {
             CheckReport::pass(check, Assurance::Isolated, "it is defined")
         } else {
             let cause = Cause::Findings;

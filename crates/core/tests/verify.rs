@@ -255,7 +255,12 @@ fn predicates_that_break_are_failed_checks() {
 struct Scripted(fn(&Check) -> CheckReport);
 
 impl Executor for Scripted {
-    fn execute(&mut self, check: &Check, _repo: &Repo, observe: Observer<'_>) -> CheckReport {
+    fn execute(
+        &mut self,
+        check: &Check,
+        _input: VerifyInput<'_>,
+        observe: Observer<'_>,
+    ) -> CheckReport {
         if matches!(check.kind, CheckKind::Suite(_)) {
             observe(SuiteProgress {
                 collected: 2,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, SuiteCheck};
-use probity_core::verify::{Assurance, Cause, CheckReport, Executor, Observer};
+use probity_core::verify::{Assurance, Cause, CheckReport, Executor, Observer, VerifyInput};
 use probity_core::{Budget, Repo};
 
 use crate::engine::{Module, ModuleError};
@@ -245,10 +245,15 @@ impl SpecExecutor {
 }
 
 impl Executor for SpecExecutor {
-    fn execute(&mut self, check: &Check, repo: &Repo, observe: Observer<'_>) -> CheckReport {
+    fn execute(
+        &mut self,
+        check: &Check,
+        input: VerifyInput<'_>,
+        observe: Observer<'_>,
+    ) -> CheckReport {
         match &check.kind {
-            CheckKind::Pack(wanted) => self.pack(check, wanted, repo),
-            CheckKind::Suite(wanted) => self.suite(check, wanted, repo, observe),
+            CheckKind::Pack(wanted) => self.pack(check, wanted, input.repo),
+            CheckKind::Suite(wanted) => self.suite(check, wanted, input.repo, observe),
             CheckKind::FileExists(_)
             | CheckKind::FileContains(_)
             | CheckKind::Diff(_)

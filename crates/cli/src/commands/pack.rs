@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, anyhow};
 use probity_core::Budget;
 use probity_core::spec::{Check, CheckKind, PackCheck, PackRef};
-use probity_core::verify::{CheckReport, Executor as _, Verdict};
+use probity_core::verify::{CheckReport, Executor as _, Verdict, VerifyInput};
 use probity_sandbox::pack::{self, PackedCheck};
 use probity_sandbox::{Sandbox, SpecExecutor, Trust};
 use serde::Serialize;
@@ -138,7 +138,11 @@ fn run_one(args: &PackRunArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     );
     let files = input::spec_files(PathBuf::new());
     let mut executor = SpecExecutor::new(sandbox, cache.stores(), files, args.running.conditions());
-    let report: CheckReport = executor.execute(&check, &repo, &mut |_| {});
+    let input = VerifyInput {
+        repo: &repo,
+        base: None,
+    };
+    let report: CheckReport = executor.execute(&check, input, &mut |_| {});
     if args.json {
         ui.out_json(&report)?;
     } else {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use probity_core::spec::{Check, Spec};
-use probity_core::verify::{Executor as _, Outcome, SpecSource};
+use probity_core::verify::{Executor as _, Outcome, SpecSource, VerifyInput};
 use probity_core::{Repo, RepoPath};
 use probity_sandbox::runtime::Manifest;
 use probity_sandbox::{Conditions, Sandbox, SpecExecutor};
@@ -116,7 +116,8 @@ pub(crate) fn text_for(repo: &Repo, sandbox: &Sandbox, cache: &Cache) -> Result<
 
 /// Why a check does not hold on the repository as it is.
 fn objection(executor: &mut SpecExecutor, check: &Check, repo: &Repo) -> Option<String> {
-    let report = executor.execute(check, repo, &mut |_| {});
+    let input = VerifyInput { repo, base: None };
+    let report = executor.execute(check, input, &mut |_| {});
     match report.outcome {
         Outcome::Pass | Outcome::Skipped => None,
         Outcome::Fail | Outcome::Error => {

@@ -236,6 +236,8 @@ pub(super) const fn cause_name(cause: &Cause) -> &'static str {
     match cause {
         Cause::Findings => "findings",
         Cause::Tests => "tests",
+        Cause::Tampered { .. } => "tampered",
+        Cause::Assurance { .. } => "assurance",
         Cause::Limit(_) => "limit",
         Cause::Trap { .. } => "trap",
         Cause::Exit { .. } => "exit",

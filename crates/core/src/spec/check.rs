@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Pattern, SuiteCheck};
 use crate::budget::Budget;
-use crate::{Repo, RepoPath};
+use crate::{Assurance, Repo, RepoPath};
 
 /// Longest name of a check, in characters.
 pub const MAX_NAME: usize = 100;
@@ -20,6 +20,8 @@ pub struct Check {
     /// What it asks for.
     #[serde(flatten)]
     pub kind: CheckKind,
+    /// How far its result must be trusted: what the spec says, unless the check does.
+    pub require: Assurance,
     /// What it may use: the defaults of its kind, changed by the spec, then by the check.
     pub budget: Budget,
 }
@@ -32,6 +34,7 @@ impl Check {
         Self {
             name: name.into(),
             kind,
+            require: Assurance::default(),
             budget,
         }
     }
@@ -105,6 +108,19 @@ impl CheckKind {
             Self::Pack(_) => KindName::Pack,
             Self::Suite(_) => KindName::Suite,
             Self::Predicate(_) => KindName::Predicate,
+        }
+    }
+
+    /// How far its results can be trusted.
+    #[must_use]
+    pub const fn assurance(&self) -> Assurance {
+        match self {
+            Self::Suite(_) => Assurance::InGuest,
+            Self::FileExists(_)
+            | Self::FileContains(_)
+            | Self::Diff(_)
+            | Self::Pack(_)
+            | Self::Predicate(_) => Assurance::Isolated,
         }
     }
 

@@ -11,9 +11,10 @@ use super::document::{Node, Value, parse};
 use super::error::{Sink, Source, SpecErrors};
 use super::fields::Fields;
 use super::kinds::{self, Context};
-use super::{BudgetOverrides, Check, MAX_NAME};
-use crate::Digest;
+use super::suite::choice;
+use super::{BudgetOverrides, Check, CheckKind, MAX_NAME};
 use crate::guard::Guard;
+use crate::{Assurance, Digest};
 
 /// The version of the file format that this build reads.
 pub const VERSION: i64 = 1;
@@ -38,6 +39,9 @@ pub struct Spec {
     /// What the spec changes of the default bounds; already part of every check's budget.
     #[serde(skip)]
     pub budget: BudgetOverrides,
+    /// How far the result of each check must be trusted, unless the check itself says
+    /// otherwise. Default: the weakest level.
+    pub require: Assurance,
     /// The checks, in the order in which they run.
     pub checks: Vec<Check>,
 }
@@ -107,6 +111,13 @@ impl Spec {
     }
 }
 
+/// What the top level says for all checks.
+struct Shared<'a> {
+    budget: &'a BudgetOverrides,
+    resolve: &'a Resolve<'a>,
+    require: Assurance,
+}
+
 fn read(document: &Node, resolve: &Resolve<'_>, sink: &mut Sink<'_>) -> Option<Spec> {
     let mut fields = Fields::open(document, "", "the top level", sink)?;
     version(&mut fields, sink);
@@ -122,12 +133,19 @@ fn read(document: &Node, resolve: &Resolve<'_>, sink: &mut Sink<'_>) -> Option<S
         .table(sink, "budget", "[budget]")
         .map(|table| BudgetOverrides::read(table, sink))
         .unwrap_or_default();
-    let checks = checks(&mut fields, &budget, resolve, sink);
+    let require = require(&mut fields, sink).unwrap_or_default();
+    let shared = Shared {
+        budget: &budget,
+        resolve,
+        require,
+    };
+    let checks = checks(&mut fields, &shared, sink);
     fields.finish(sink);
     Some(Spec {
         description,
         guard,
         budget,
+        require,
         checks,
     })
 }
@@ -145,12 +163,30 @@ fn version(fields: &mut Fields<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-fn checks(
-    fields: &mut Fields<'_>,
-    budget: &BudgetOverrides,
-    resolve: &Resolve<'_>,
-    sink: &mut Sink<'_>,
-) -> Vec<Check> {
+/// The level of `require`, of the spec or of a check.
+fn require(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Option<Assurance> {
+    let text = fields.text(sink, "require")?;
+    choice("level", Assurance::ALL, Assurance::as_str, text, sink)
+}
+
+/// Reports a check that cannot reach what is required of it.
+fn can_reach(kind: &CheckKind, required: Assurance, fields: (usize, String), sink: &mut Sink<'_>) {
+    let reached = kind.assurance();
+    if reached >= required {
+        return;
+    }
+    let (at, path) = fields;
+    let message = format!(
+        "a check of kind `{}` is {reached}, but {required} is required",
+        kind.name()
+    );
+    let hint = format!(
+        "use `call`, `program` or `oracle`, or except this check by `require = \"{reached}\"`"
+    );
+    sink.report(at, path, message, Some(hint));
+}
+
+fn checks(fields: &mut Fields<'_>, shared: &Shared<'_>, sink: &mut Sink<'_>) -> Vec<Check> {
     let Some(node) = fields.node("check") else {
         return Vec::new();
     };
@@ -172,7 +208,7 @@ fn checks(
         return Vec::new();
     }
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
-    let mut context = Context::new(budget, resolve);
+    let mut context = Context::new(shared.budget, shared.resolve);
     let mut checks = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let path = format!("check[{index}]");
@@ -180,9 +216,17 @@ fn checks(
             continue;
         };
         let name = name(&mut fields, &mut names, index, sink);
+        let require = require(&mut fields, sink).unwrap_or(shared.require);
+        let place = (fields.at(), fields.path_of("kind"));
         let kind = kinds::read(fields, &mut context, sink);
         if let (Some(name), Some((kind, budget))) = (name, kind) {
-            checks.push(Check { name, kind, budget });
+            can_reach(&kind, require, place, sink);
+            checks.push(Check {
+                name,
+                kind,
+                require,
+                budget,
+            });
         }
     }
     checks

@@ -205,7 +205,7 @@ pub(super) fn read(
 }
 
 /// One of the choices by its name.
-fn choice<T: Copy, const N: usize>(
+pub(super) fn choice<T: Copy, const N: usize>(
     what: &str,
     all: [T; N],
     name: impl Fn(T) -> &'static str,

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Captured, CheckReport, Status, Verdict};
+use super::{Captured, CheckReport, Outcome, Status, Verdict};
 use crate::patch::{Format, Plan, render_plan};
 use crate::quantity::{ByteSize, WallTime};
 use crate::spec::Spec;
-use crate::{Digest, Repo};
+use crate::{Assurance, Digest, Repo};
 
 /// Name and version of the document's form. A field that is added leaves it as it is; one
 /// that goes away or changes its meaning raises the number.
@@ -37,6 +37,8 @@ pub struct VerdictDocument {
     pub spec: SpecSummary,
     /// What its guests depended on beside files and budgets.
     pub conditions: ConditionsSummary,
+    /// How far its checks can be trusted.
+    pub assurance: AssuranceSummary,
     /// Names of the checks that did not pass, in the order of the spec.
     pub failures: Vec<String>,
     /// Every report, in the order of the spec.
@@ -113,6 +115,42 @@ pub struct ConditionsSummary {
     pub start_time: u64,
 }
 
+/// How far the checks of a verdict can be trusted. Skipped ones do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssuranceSummary {
+    /// The level that the spec requires of its checks.
+    pub required: Assurance,
+    /// The level of the weakest check; `None` if none ran.
+    pub reached: Option<Assurance>,
+    /// How many checks are isolated.
+    pub isolated: u64,
+    /// How many are in-guest.
+    pub in_guest: u64,
+}
+
+impl AssuranceSummary {
+    /// Sums up the reports of the checks of a spec that requires `required`.
+    #[must_use]
+    pub fn new(required: Assurance, checks: &[CheckReport]) -> Self {
+        let levels = || {
+            checks
+                .iter()
+                .filter(|check| check.outcome != Outcome::Skipped)
+                .map(|check| check.assurance)
+        };
+        let count = |level| {
+            let count = levels().filter(|reached| *reached == level).count();
+            u64::try_from(count).unwrap_or(u64::MAX)
+        };
+        Self {
+            required,
+            reached: levels().min(),
+            isolated: count(Assurance::Isolated),
+            in_guest: count(Assurance::InGuest),
+        }
+    }
+}
+
 /// Where a spec came from. As text: `default`, or the path of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
@@ -184,6 +222,7 @@ impl VerdictDocument {
                 digest: spec.0.digest(),
             },
             conditions,
+            assurance: AssuranceSummary::new(spec.0.require, checks),
             failures: verdict.failures().to_vec(),
             checks: checks.to_vec(),
             timings: Timings {

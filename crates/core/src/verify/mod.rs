@@ -15,11 +15,13 @@ mod suite;
 mod verdict;
 
 pub use document::{
-    BaseSummary, ConditionsSummary, PatchSummary, PatchedSummary, SCHEMA, SpecSource, SpecSummary,
-    Timings, VerdictDocument,
+    AssuranceSummary, BaseSummary, ConditionsSummary, PatchSummary, PatchedSummary, SCHEMA,
+    SpecSource, SpecSummary, Timings, VerdictDocument,
 };
 pub use judge::{is_failure, judge_suite};
-pub use outcome::{Assurance, Cause, Outcome};
+pub use outcome::{Cause, Outcome};
+
+pub use crate::Assurance;
 pub use report::{Captured, CheckReport, Finding, Level};
 pub use run::{Event, Executor, NoExecutor, Observer, VerifyInput, verify};
 pub use suite::{

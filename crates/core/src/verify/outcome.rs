@@ -1,9 +1,10 @@
-//! How a check ended, why, and how far that can be trusted.
+//! How a check ended, and why.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Assurance;
 use crate::budget::LimitHit;
 
 /// How a check ended.
@@ -41,34 +42,6 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// How far a result can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Assurance {
-    /// The judgement was made outside the instance in which the candidate ran, or the
-    /// candidate did not run at all.
-    Isolated,
-    /// The candidate ran in the instance that reported the result, and could have forged it.
-    InGuest,
-}
-
-impl Assurance {
-    /// The name used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Isolated => "isolated",
-            Self::InGuest => "in-guest",
-        }
-    }
-}
-
-impl fmt::Display for Assurance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// Why a check did not pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
@@ -77,6 +50,19 @@ pub enum Cause {
     Findings,
     /// Tests did not show what was expected; the suite's report says which.
     Tests,
+    /// Something tried to forge the result; the findings say what. Whatever else came out
+    /// counts for nothing.
+    Tampered {
+        /// What was seen.
+        message: String,
+    },
+    /// It passed, but that cannot be trusted as far as the spec requires.
+    Assurance {
+        /// The level that is required.
+        required: Assurance,
+        /// The level of the result.
+        reached: Assurance,
+    },
     /// A limit ended the guest. For wall time `used` equals `cap`, since real time is no
     /// part of a reproducible result.
     Limit(LimitHit),
@@ -135,6 +121,8 @@ impl Cause {
             Self::Host { .. } => true,
             Self::Findings
             | Self::Tests
+            | Self::Tampered { .. }
+            | Self::Assurance { .. }
             | Self::Limit(_)
             | Self::Trap { .. }
             | Self::Exit { .. }
@@ -149,7 +137,9 @@ impl Cause {
     #[must_use]
     pub const fn outcome(&self) -> Outcome {
         match self {
-            Self::Findings | Self::Tests => Outcome::Fail,
+            Self::Findings | Self::Tests | Self::Tampered { .. } | Self::Assurance { .. } => {
+                Outcome::Fail
+            }
             Self::Limit(_)
             | Self::Trap { .. }
             | Self::Exit { .. }
@@ -167,6 +157,10 @@ impl fmt::Display for Cause {
         match self {
             Self::Findings => f.write_str("the check found problems"),
             Self::Tests => f.write_str("tests did not pass"),
+            Self::Tampered { message } => write!(f, "tampering: {message}"),
+            Self::Assurance { required, reached } => {
+                write!(f, "it passed, but only {reached}; {required} is required")
+            }
             Self::Limit(hit) => write!(f, "limit reached: {hit}"),
             Self::Trap { message } => write!(f, "the guest trapped: {message}"),
             Self::Exit { code } => write!(f, "the guest ended with exit code {code}"),

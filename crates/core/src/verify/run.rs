@@ -14,12 +14,17 @@ use crate::spec::{Check, CheckKind, Predicate, Spec};
 
 /// Runs what this crate does not: packs and suites.
 pub trait Executor {
-    /// Runs `check` on `repo` and reports.
+    /// Runs `check` on `input` and reports.
     ///
-    /// Called for [`CheckKind::Pack`] and [`CheckKind::Suite`]. Whatever the guest does ends
+    /// Called for every kind that runs something. Whatever the guest does ends
     /// in a report; a failure of the host is [`Cause::Host`]. While a suite runs, `observe`
     /// is told how far it is, as often as the executor sees fit.
-    fn execute(&mut self, check: &Check, repo: &Repo, observe: Observer<'_>) -> CheckReport;
+    fn execute(
+        &mut self,
+        check: &Check,
+        input: VerifyInput<'_>,
+        observe: Observer<'_>,
+    ) -> CheckReport;
 }
 
 /// Who is told how far a suite is.
@@ -30,7 +35,12 @@ pub type Observer<'a> = &'a mut dyn FnMut(SuiteProgress<'_>);
 pub struct NoExecutor;
 
 impl Executor for NoExecutor {
-    fn execute(&mut self, check: &Check, _repo: &Repo, _observe: Observer<'_>) -> CheckReport {
+    fn execute(
+        &mut self,
+        check: &Check,
+        _input: VerifyInput<'_>,
+        _observe: Observer<'_>,
+    ) -> CheckReport {
         CheckReport::host_failed(check, "there is no sandbox to run it in", None)
     }
 }
@@ -130,7 +140,7 @@ fn run_check(
             }
         },
         CheckKind::Predicate(predicate) => ask(check, predicate, input.repo),
-        CheckKind::Pack(_) | CheckKind::Suite(_) => executor.execute(check, input.repo, observe),
+        CheckKind::Pack(_) | CheckKind::Suite(_) => executor.execute(check, input, observe),
     };
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(report) => checked(check, report),
@@ -161,7 +171,7 @@ fn checked(check: &Check, report: CheckReport) -> CheckReport {
             (None, Outcome::Fail | Outcome::Error) => false,
         };
     if sound {
-        return report;
+        return trusted_enough(check, report);
     }
     let hint = "this is a defect of the executor".to_owned();
     CheckReport::host_failed(
@@ -169,6 +179,23 @@ fn checked(check: &Check, report: CheckReport) -> CheckReport {
         "the executor's report contradicts itself",
         Some(hint),
     )
+}
+
+/// A pass below the level that is required of the check is none.
+fn trusted_enough(check: &Check, report: CheckReport) -> CheckReport {
+    if report.outcome != Outcome::Pass || report.assurance >= check.require {
+        return report;
+    }
+    let cause = Cause::Assurance {
+        required: check.require,
+        reached: report.assurance,
+    };
+    CheckReport {
+        outcome: cause.outcome(),
+        message: cause.to_string(),
+        cause: Some(cause),
+        ..report
+    }
 }
 
 fn ask(check: &Check, predicate: &Predicate, repo: &Repo) -> CheckReport {

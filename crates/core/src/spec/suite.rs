@@ -223,7 +223,7 @@ pub(super) fn choice<T: Copy, const N: usize>(
     found
 }
 
-fn python_path(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {
+pub(super) fn python_path(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {
     let Some(texts) = fields.texts(sink, "python-path") else {
         return vec![".".to_owned()];
     };

@@ -5,6 +5,7 @@
 //! [`Executor`]; nothing in this crate executes what is under test.
 
 mod change;
+mod compare;
 mod document;
 mod files;
 mod judge;
@@ -14,6 +15,7 @@ mod run;
 mod suite;
 mod verdict;
 
+pub use compare::{Difference, difference, text_difference};
 pub use document::{
     AssuranceSummary, BaseSummary, ConditionsSummary, PatchSummary, PatchedSummary, SCHEMA,
     SpecSource, SpecSummary, Timings, VerdictDocument,

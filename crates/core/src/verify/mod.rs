@@ -12,6 +12,7 @@ mod judge;
 mod outcome;
 mod report;
 mod run;
+mod selftest;
 mod suite;
 mod verdict;
 
@@ -26,6 +27,7 @@ pub use outcome::{Cause, Outcome};
 pub use crate::Assurance;
 pub use report::{Captured, CheckReport, Finding, Level};
 pub use run::{Event, Executor, NoExecutor, Observer, VerifyInput, verify};
+pub use selftest::{Fitness, SELFTEST_SCHEMA, SelfTest, Trial};
 pub use suite::{
     CollectError, SuiteEnd, SuiteJudgement, SuiteProgress, SuiteRecord, SuiteReport, TestOutcome,
     TestReport,

@@ -14,6 +14,7 @@ mod overrides;
 mod pattern;
 mod read;
 mod suite;
+mod trust;
 
 pub use check::{
     Check, CheckKind, DiffCheck, FileContains, FileExists, KindName, MAX_NAME, PackCheck, PackRef,
@@ -23,6 +24,7 @@ pub use error::{MAX_ERRORS, SpecError, SpecErrors};
 pub use overrides::BudgetOverrides;
 pub use pattern::{Pattern, PatternError};
 pub use read::{MAX_CHECKS, MAX_SPEC_BYTES, Resolve, Spec, VERSION};
+pub use trust::{MAX_TRUST_PATTERNS, TestTrust, TestsFrom};
 pub use suite::{Expectation, MAX_TEST_ID, MAX_TEST_IDS, Runner, SuiteCheck, SuiteIsolation};
 
 pub(crate) use document::{Node, Value, parse_document};

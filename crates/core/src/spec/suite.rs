@@ -9,6 +9,7 @@ use super::document::Value;
 use super::error::{Sink, did_you_mean};
 use super::fields::{Fields, Located};
 use super::kinds::{Context, plain_name, spec_path};
+use super::trust::{self, TestTrust};
 use crate::RepoPath;
 
 /// Most test ids in one spec, in all lists together.
@@ -32,6 +33,9 @@ pub struct SuiteCheck {
     pub args: Vec<String>,
     /// What gets a guest of its own. Default: the suite.
     pub isolation: SuiteIsolation,
+    /// Which files are trusted tests, where they come from, and what a patch may steer.
+    #[serde(flatten)]
+    pub trust: TestTrust,
     /// What must come out.
     pub expectation: Expectation,
 }
@@ -192,6 +196,7 @@ pub(super) fn read(
         .and_then(|text| spec_path(&text, sink));
     let python_path = python_path(fields, sink);
     let args = arguments(fields, sink);
+    let trust = trust::read(fields, sink);
     let expectation = expectation(fields, context, sink);
     Some(SuiteCheck {
         runner: runner?,
@@ -200,6 +205,7 @@ pub(super) fn read(
         python_path,
         args,
         isolation: isolation?,
+        trust: trust?,
         expectation: expectation?,
     })
 }

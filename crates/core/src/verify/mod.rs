@@ -12,6 +12,7 @@ mod outcome;
 mod report;
 mod run;
 mod suite;
+mod trusted;
 mod verdict;
 
 pub use document::{
@@ -28,4 +29,5 @@ pub use suite::{
     CollectError, SuiteEnd, SuiteJudgement, SuiteProgress, SuiteRecord, SuiteReport, TestOutcome,
     TestReport,
 };
+pub use trusted::{Laid, Trusting, lay_trusted};
 pub use verdict::{Status, Verdict};

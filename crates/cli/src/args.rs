@@ -176,6 +176,10 @@ pub(crate) struct VerifyArgs {
     /// The spec. Its own folder is where the files that it names are looked up.
     #[arg(long, value_name = "FILE")]
     pub(crate) spec: Option<PathBuf>,
+    /// A folder of trusted tests for every suite, whatever the spec says. Its files are laid
+    /// over the patched tree under their paths from this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tests_from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     /// Report the verdict as human, json, junit or tap, on standard output or in a file;

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, SuiteCheck};
-use probity_core::verify::{Assurance, Cause, CheckReport, Executor, Observer, VerifyInput};
+use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, SuiteCheck, TestsFrom};
+use probity_core::verify::{
+    Assurance, Cause, CheckReport, Executor, Observer, Trusting, VerifyInput, lay_trusted,
+};
 use probity_core::{Budget, Repo};
 
 use crate::engine::{Module, ModuleError};
@@ -21,6 +23,10 @@ use crate::suite::{
 
 /// Reads a file that a spec names, relative to the spec's folder.
 pub type SpecFiles = dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync;
+
+/// The folders of trusted tests that a spec or a request names, read: each holds files under
+/// the paths that they have in the repository.
+pub type TrustedTests = BTreeMap<TestsFrom, Repo>;
 
 /// Where the sandbox keeps what it needs again.
 #[derive(Debug, Clone)]
@@ -56,6 +62,7 @@ pub struct SpecExecutor {
     packs: BTreeMap<PackRef, (u64, Budget, Result<Module, ModuleError>)>,
     runtimes: HashMap<String, Runtime>,
     environments: HashMap<(String, Option<String>), Environment>,
+    trusted: Arc<TrustedTests>,
 }
 
 /// Why a pack has no module to run.
@@ -86,7 +93,16 @@ impl SpecExecutor {
             packs: BTreeMap::new(),
             runtimes: HashMap::new(),
             environments: HashMap::new(),
+            trusted: Arc::default(),
         }
+    }
+
+    /// The same with folders of trusted tests. Default none; a suite that names one which is
+    /// not here ends as a failure of the host.
+    #[must_use]
+    pub fn with_trusted_tests(mut self, trusted: Arc<TrustedTests>) -> Self {
+        self.trusted = trusted;
+        self
     }
 
     fn pack(&mut self, check: &Check, wanted: &PackCheck, repo: &Repo) -> CheckReport {
@@ -151,9 +167,19 @@ impl SpecExecutor {
         &mut self,
         check: &Check,
         wanted: &SuiteCheck,
-        repo: &Repo,
+        input: VerifyInput<'_>,
         observe: Observer<'_>,
     ) -> CheckReport {
+        let folder = match &wanted.trust.tests_from {
+            TestsFrom::Base | TestsFrom::Patched => None,
+            from @ (TestsFrom::Folder(_) | TestsFrom::Given) => match self.trusted.get(from) {
+                Some(folder) => Some(folder.clone()),
+                None => {
+                    let message = "the folder of its trusted tests was not read";
+                    return CheckReport::host_failed(check, message, None);
+                }
+            },
+        };
         let runtime = match self.runtime(&wanted.runtime) {
             Ok(runtime) => runtime,
             Err(error) => {
@@ -170,12 +196,20 @@ impl SpecExecutor {
             Ok(environment) => environment,
             Err((message, hint)) => return CheckReport::host_failed(check, message, hint),
         };
+        let trusting = Trusting {
+            folder: folder.as_ref(),
+            installed: &environment.installed(),
+        };
+        let laid = match lay_trusted(input, wanted, trusting) {
+            Ok(laid) => laid,
+            Err(error) => return CheckReport::host_failed(check, error.to_string(), None),
+        };
         SuiteRun {
             sandbox: &self.sandbox,
             environment: &environment,
             check,
             wanted,
-            repo,
+            laid: &laid,
             conditions: &self.conditions,
         }
         .report(observe)
@@ -253,7 +287,7 @@ impl Executor for SpecExecutor {
     ) -> CheckReport {
         match &check.kind {
             CheckKind::Pack(wanted) => self.pack(check, wanted, input.repo),
-            CheckKind::Suite(wanted) => self.suite(check, wanted, input.repo, observe),
+            CheckKind::Suite(wanted) => self.suite(check, wanted, input, observe),
             CheckKind::FileExists(_)
             | CheckKind::FileContains(_)
             | CheckKind::Diff(_)

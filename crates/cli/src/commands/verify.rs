@@ -85,9 +85,10 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
     let cache = Cache::find()?;
     let sandbox = cache.sandbox(args.running.isolation)?;
     let SpecInput {
-        spec,
+        mut spec,
         source,
         files,
+        folder,
     } = match input::spec(args.spec.as_deref(), &args.repo.repo)? {
         Some(spec) => spec,
         None => {
@@ -95,6 +96,8 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
             suggest::spec_for(&base, &sandbox, &cache)?
         }
     };
+
+    let trusted = input::trusted_tests(&mut spec, &folder, args.tests_from.as_deref(), ui)?;
 
     let mut repo = base.clone();
     let change = match &patch {
@@ -113,7 +116,8 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
         start_time: conditions.start_time,
     };
     let files = Arc::clone(&files);
-    let mut executor = SpecExecutor::new(sandbox, cache.stores(), files, conditions);
+    let mut executor = SpecExecutor::new(sandbox, cache.stores(), files, conditions)
+        .with_trusted_tests(Arc::new(trusted));
     let progress = Progress::new(ui);
     let input = VerifyInput {
         repo: &repo,

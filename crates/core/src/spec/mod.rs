@@ -24,8 +24,8 @@ pub use error::{MAX_ERRORS, SpecError, SpecErrors};
 pub use overrides::BudgetOverrides;
 pub use pattern::{Pattern, PatternError};
 pub use read::{MAX_CHECKS, MAX_SPEC_BYTES, Resolve, Spec, VERSION};
-pub use trust::{MAX_TRUST_PATTERNS, TestTrust, TestsFrom};
 pub use suite::{Expectation, MAX_TEST_ID, MAX_TEST_IDS, Runner, SuiteCheck, SuiteIsolation};
+pub use trust::{MAX_TRUST_PATTERNS, TestTrust, TestsFrom};
 
 pub(crate) use document::{Node, Value, parse_document};
 pub(crate) use error::{Source, nearest};

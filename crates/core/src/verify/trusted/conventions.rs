@@ -7,10 +7,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::Repo;
 use crate::guard::Patterns;
 use crate::repo::{Kind, RepoPath};
 use crate::spec::SuiteCheck;
-use crate::Repo;
 
 /// Says of each path whether it is a test's.
 pub(super) enum Tests {
@@ -77,9 +77,8 @@ impl Tests {
 
 /// Whether a runner takes a module of this name for tests wherever it stands.
 pub(super) fn is_test_module(name: &str) -> bool {
-    name.strip_suffix(".py").is_some_and(|stem| {
-        stem.starts_with("test_") || stem.ends_with("_test") || stem == "tests"
-    })
+    name.strip_suffix(".py")
+        .is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test") || stem == "tests")
 }
 
 /// Whether nothing but tests has such a folder at the root.
@@ -112,7 +111,13 @@ mod tests {
             "checks/a.py",
         ]);
         let found = Tests::find(
-            &suite(&["-o", "x=tests", "lib/check/testsuite2/", "checks", "./checks/a.py"]),
+            &suite(&[
+                "-o",
+                "x=tests",
+                "lib/check/testsuite2/",
+                "checks",
+                "./checks/a.py",
+            ]),
             &[&tree],
         );
         for (path, is_test) in [

@@ -40,7 +40,14 @@ const STANDARD_LIBRARY: &[&str] = &[
     "xmlrpc", "zipapp", "zipfile", "zipimport", "zlib", "zoneinfo",
 ];
 /// What the runners are made of, whether or not an environment has them.
-const RUNNERS: [&str; 6] = ["_pytest", "iniconfig", "packaging", "pluggy", "py", "pytest"];
+const RUNNERS: [&str; 6] = [
+    "_pytest",
+    "iniconfig",
+    "packaging",
+    "pluggy",
+    "py",
+    "pytest",
+];
 /// Folders that many wheels install by mistake and that repositories have for themselves.
 const COMMON: [&str; 7] = [
     "benchmarks",
@@ -72,7 +79,10 @@ pub(super) fn owner_of(name: &str, installed: &BTreeSet<String>) -> Option<&'sta
 pub(super) fn below<'p>(path: &'p RepoPath, folder: &Folder) -> Option<&'p str> {
     match folder {
         None => Some(path.as_str()),
-        Some(folder) => path.as_str().strip_prefix(folder.as_str())?.strip_prefix('/'),
+        Some(folder) => path
+            .as_str()
+            .strip_prefix(folder.as_str())?
+            .strip_prefix('/'),
     }
 }
 
@@ -88,17 +98,20 @@ pub(super) fn has_module(tree: &Repo, folder: &Folder, name: &str) -> bool {
         tree.kind(&path)
     };
     entry(name) == Some(Kind::Directory)
-        || matches!(entry(&format!("{name}.py")), Some(Kind::File | Kind::Symlink))
+        || matches!(
+            entry(&format!("{name}.py")),
+            Some(Kind::File | Kind::Symlink)
+        )
 }
 
 /// The folder that pytest puts first on the import path for a test module: the nearest one
 /// above it that is no package.
 pub(super) fn base_folder(tree: &Repo, path: &RepoPath) -> Folder {
     let parents: Vec<RepoPath> = path.parents().collect();
-    parents
-        .into_iter()
-        .rev()
-        .find(|folder| tree.get(&RepoPath::below(Some(folder), "__init__.py")).is_none())
+    parents.into_iter().rev().find(|folder| {
+        tree.get(&RepoPath::below(Some(folder), "__init__.py"))
+            .is_none()
+    })
 }
 
 /// Names under which trusted Python files are imported, each with the folders it is in.
@@ -167,7 +180,11 @@ pub(super) mod tests {
 
     #[test]
     fn a_test_module_is_imported_from_the_nearest_folder_that_is_no_package() {
-        let tree = repo(&["tests/a/__init__.py", "tests/a/b/__init__.py", "tests/a/b/test_c.py"]);
+        let tree = repo(&[
+            "tests/a/__init__.py",
+            "tests/a/b/__init__.py",
+            "tests/a/b/test_c.py",
+        ]);
         let path: RepoPath = "tests/a/b/test_c.py".parse().unwrap();
         let folder = base_folder(&tree, &path);
         assert_eq!(folder.as_ref().map(RepoPath::as_str), Some("tests"));

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::conventions::Tests;
-use super::steering::{Steering, Steers};
+use super::steering::{Steering, Steers, is_bytecode};
 use crate::guard::{GuardError, Patterns};
 use crate::repo::{File, Kind, RepoPath};
 use crate::spec::{SuiteCheck, TestsFrom};
@@ -36,6 +36,8 @@ pub struct Laid {
     /// Files that nothing may write to while the suite runs: modules of trusted tests, and
     /// what steers the runner, but for what the spec lets a patch change.
     pub sealed: BTreeSet<RepoPath>,
+    /// Names of steering files that no new file may get while the suite runs.
+    pub closed_names: BTreeSet<String>,
     /// The digest of the folder that was laid over the tree.
     pub folder: Option<Digest>,
 }
@@ -52,7 +54,10 @@ pub fn lay_trusted(
     trusting: Trusting<'_>,
 ) -> Result<Laid, GuardError> {
     let base = input.base.unwrap_or(input.repo);
-    let trees: Vec<&Repo> = [Some(base), trusting.folder].into_iter().flatten().collect();
+    let trees: Vec<&Repo> = [Some(base), trusting.folder]
+        .into_iter()
+        .flatten()
+        .collect();
     let tests = match (&wanted.trust.tests_from, wanted.trust.tests()?) {
         (TestsFrom::Patched, _) => Tests::None,
         (_, Some(listed)) => Tests::Listed(listed),
@@ -83,6 +88,7 @@ pub fn lay_trusted(
     let sealed = sealed(&repo, &trees, &tests, &allowed);
     Ok(Laid {
         sealed,
+        closed_names: closed_names(wanted),
         findings: findings(put_back),
         repo,
         folder: trusting.folder.map(Repo::digest),
@@ -144,6 +150,10 @@ impl Laying<'_> {
     /// Lays a folder of tests over the tree.
     fn lay_over(&mut self, folder: &Repo, changed: &[RepoPath]) {
         for (path, file) in folder.files() {
+            // What a run of these tests elsewhere has left is of no use.
+            if is_bytecode(&path) {
+                continue;
+            }
             let is_same = self.repo.get(&path) == Some(file);
             put(&mut self.repo, &path, file.clone());
             if !is_same && changed.binary_search(&path).is_ok() {
@@ -174,12 +184,7 @@ fn put(tree: &mut Repo, path: &RepoPath, file: File) {
 }
 
 /// The files that nothing may write to.
-fn sealed(
-    repo: &Repo,
-    trusted: &[&Repo],
-    tests: &Tests,
-    allowed: &Patterns,
-) -> BTreeSet<RepoPath> {
+fn sealed(repo: &Repo, trusted: &[&Repo], tests: &Tests, allowed: &Patterns) -> BTreeSet<RepoPath> {
     repo.files()
         .into_iter()
         .filter(|(path, file)| {
@@ -189,6 +194,20 @@ fn sealed(
             (steers || (is_module() && is_trusted())) && allowed.find(path).is_none()
         })
         .map(|(path, _)| path)
+        .collect()
+}
+
+/// Names that no new file may get, but for those of files that the spec lets a patch change.
+fn closed_names(wanted: &SuiteCheck) -> BTreeSet<String> {
+    Steering::CLOSED_NAMES
+        .into_iter()
+        .filter(|name| {
+            !wanted.trust.steering_globs().any(|glob| {
+                let last = glob.rsplit('/').next().unwrap_or(glob);
+                last == *name || last.contains('*')
+            })
+        })
+        .map(str::to_owned)
         .collect()
 }
 
@@ -230,9 +249,7 @@ fn message(path: &RepoPath, why: &Why) -> String {
                  \"patched\"` in the spec lets the patch's own tests count"
             )
         }
-        Why::Overlaid => {
-            "the patch's file gave way to the trusted one of the same path".to_owned()
-        }
+        Why::Overlaid => "the patch's file gave way to the trusted one of the same path".to_owned(),
     }
 }
 
@@ -240,9 +257,13 @@ fn message(path: &RepoPath, why: &Why) -> String {
 fn glob_of(path: &RepoPath, steers: &Steers) -> String {
     let folder = match steers {
         Steers::Shadow(name, _) => {
-            let mut parts = path.parts().enumerate();
-            let at = parts.find(|(_, part)| part == name).map(|(depth, _)| depth);
-            at.map(|depth| path.parts().take(depth.saturating_add(1)).collect::<Vec<_>>())
+            let at = path.parts().position(|part| part == name);
+            at.map(|depth| {
+                path.parts()
+                    .take(depth.saturating_add(1))
+                    .collect::<Vec<_>>()
+            })
+            .filter(|parts| parts.len() < path.parts().count())
         }
         Steers::Conftest
         | Steers::Settings(_)
@@ -371,20 +392,38 @@ mod tests {
     #[test]
     fn honest_patches_are_left_as_they_are() {
         for changes in [
-            &[Write("src/pkg/__init__.py", "x"), Write("src/pkg/testing.py", "x")][..],
-            &[Write("src/pkg/json.py", "x"), Write("src/pkg/typing/__init__.py", "")],
-            &[Write("tests/test_new.py", "x"), Write("tests/data/b.json", "x")],
-            &[Write("tests/more/__init__.py", ""), Write("tests/more/test_x.py", "")],
+            &[
+                Write("src/pkg/__init__.py", "x"),
+                Write("src/pkg/testing.py", "x"),
+            ][..],
+            &[
+                Write("src/pkg/json.py", "x"),
+                Write("src/pkg/typing/__init__.py", ""),
+            ],
+            &[
+                Write("tests/test_new.py", "x"),
+                Write("tests/data/b.json", "x"),
+            ],
+            &[
+                Write("tests/more/__init__.py", ""),
+                Write("tests/more/test_x.py", ""),
+            ],
             &[Write("tests/test_a/data.json", "x")],
             &[Write("tests/typing/test_x.py", "x")],
-            &[Write("src/other/__init__.py", ""), Write("docs/conf.py", "")],
+            &[
+                Write("src/other/__init__.py", ""),
+                Write("docs/conf.py", ""),
+            ],
             &[Write("calendar/page.html", ""), Write("test/test_x.py", "")],
             &[Write("src/Pkg.egg-info/PKG-INFO", "Version: 2")],
             &[Write(
                 "pyproject.toml",
                 "[tool.pytest.ini_options]\naddopts = '-q'\n[project]\nversion = '2'\n",
             )],
-            &[Write("setup.cfg", "[metadata]\nname = x\n"), Write("tox.ini", "[tox]\n")],
+            &[
+                Write("setup.cfg", "[metadata]\nname = x\n"),
+                Write("tox.ini", "[tox]\n"),
+            ],
             &[Write("docs/a.pth.md", ""), Write("tests/x.pth", "")],
             &[Delete("src/pkg/testing.py")],
         ] {
@@ -406,12 +445,25 @@ mod tests {
         let (_, laid) = lay(&changes, &wanted(), None);
         assert_eq!(
             named(&laid),
-            ["tests/data/a.json", "tests/helpers.py", "tests/test_a.py", "tests/test_b.py"]
+            [
+                "tests/data/a.json",
+                "tests/helpers.py",
+                "tests/test_a.py",
+                "tests/test_b.py"
+            ]
         );
         assert!(laid.findings[3].message.contains("deleted this test"));
-        assert!(laid.findings[0].message.contains("`tests-from = \"patched\"`"));
+        assert!(
+            laid.findings[0]
+                .message
+                .contains("`tests-from = \"patched\"`")
+        );
         let mut expected = base();
-        put(&mut expected, &path("tests/test_new.py"), File::regular(*b"x"));
+        put(
+            &mut expected,
+            &path("tests/test_new.py"),
+            File::regular(*b"x"),
+        );
         assert_eq!(laid.repo, expected);
 
         let mut own = wanted();
@@ -441,7 +493,10 @@ mod tests {
         let options = "[tool.pytest.ini_options]\naddopts = '-p evil'\n";
         for (changes, begins) in [
             (&[Write("conftest.py", "x")][..], "it can decide how tests"),
-            (&[Write("src/pkg/conftest.py", "x")], "it can decide how tests"),
+            (
+                &[Write("src/pkg/conftest.py", "x")],
+                "it can decide how tests",
+            ),
             (&[Delete("tests/conftest.py")], "it can decide how tests"),
             (&[Write("tests/conftest/__init__.py", "")], "it can decide"),
             (&[Write("tests/pytest.ini", "")], "it can load plugins"),
@@ -449,23 +504,62 @@ mod tests {
             (&[Write("pyproject.toml", options)], "its table"),
             (&[Write("tests/pyproject.toml", options)], "its table"),
             (&[Delete("pyproject.toml")], "its table"),
-            (&[Write("tox.ini", "[pytest]\naddopts = x\n")], "its section"),
+            (
+                &[Write("tox.ini", "[pytest]\naddopts = x\n")],
+                "its section",
+            ),
             (&[Write("setup.cfg", "[tool:pytest]\n")], "its section"),
             (&[Write("src/x.pth", "import x")], "it is run as soon"),
             (&[Write("sitecustomize.py", "")], "it is run as soon"),
-            (&[Write("src/usercustomize/__init__.py", "")], "it is run as soon"),
-            (&[Write("evil-1.DIST-INFO/entry_points.txt", "")], "its entry points"),
-            (&[Write("src/Pkg.egg-info/entry_points.txt", "")], "its entry points"),
-            (&[Write("src/pkg/__pycache__/a.cpython-315.pyc", "")], "it can be run instead"),
+            (
+                &[Write("src/usercustomize/__init__.py", "")],
+                "it is run as soon",
+            ),
+            (
+                &[Write("evil-1.DIST-INFO/entry_points.txt", "")],
+                "its entry points",
+            ),
+            (
+                &[Write("src/Pkg.egg-info/entry_points.txt", "")],
+                "its entry points",
+            ),
+            (
+                &[Write("src/pkg/__pycache__/a.cpython-315.pyc", "")],
+                "it can be run instead",
+            ),
             (&[Write("tests/test_a.pyc", "")], "it can be run instead"),
-            (&[Write("json.py", "")], "it would be imported as `json`, a name of the st"),
-            (&[Write("src/_pytest/x.py", "")], "it would be imported as `_pytest`"),
-            (&[Link("src/attr", "pkg")], "it would be imported as `attr`, a name of an"),
-            (&[Write("src/helpers.py", "")], "it would be imported as `helpers`"),
-            (&[Write("tests/decimal.py", "")], "it would be imported as `decimal`"),
-            (&[Write("tests/test_a/__init__.py", "")], "it would be imported as `test_a`"),
-            (&[Write("tests/__init__.py", "")], "it decides under which names"),
-            (&[Delete("src"), Link("src", "evil"), Write("evil/x.py", "")], "modules would"),
+            (
+                &[Write("json.py", "")],
+                "it would be imported as `json`, a name of the st",
+            ),
+            (
+                &[Write("src/_pytest/x.py", "")],
+                "it would be imported as `_pytest`",
+            ),
+            (
+                &[Link("src/attr", "pkg")],
+                "it would be imported as `attr`, a name of an",
+            ),
+            (
+                &[Write("src/helpers.py", "")],
+                "it would be imported as `helpers`",
+            ),
+            (
+                &[Write("tests/decimal.py", "")],
+                "it would be imported as `decimal`",
+            ),
+            (
+                &[Write("tests/test_a/__init__.py", "")],
+                "it would be imported as `test_a`",
+            ),
+            (
+                &[Write("tests/__init__.py", "")],
+                "it decides under which names",
+            ),
+            (
+                &[Delete("src"), Link("src", "evil"), Write("evil/x.py", "")],
+                "modules would",
+            ),
         ] {
             let (_, laid) = lay(changes, &wanted(), None);
             let names = named(&laid);
@@ -514,7 +608,11 @@ mod tests {
 
     #[test]
     fn a_folder_of_tests_is_laid_over_last() {
-        let folder = repo(&["tests/test_hidden.py", "tests/test_a.py", "tests/conftest.py"]);
+        let folder = repo(&[
+            "tests/test_hidden.py",
+            "tests/test_a.py",
+            "tests/conftest.py",
+        ]);
         let changes = [
             // Where a hidden test goes: a folder, a package that shadows it, and a file
             // where its folder goes.
@@ -526,7 +624,10 @@ mod tests {
         let mut given = wanted();
         given.trust.tests_from = TestsFrom::Folder("hidden".to_owned());
         let (_, laid) = lay(&changes, &given, Some(&folder));
-        assert_eq!(named(&laid), ["tests/test_b.py", "tests/test_hidden/__init__.py"]);
+        assert_eq!(
+            named(&laid),
+            ["tests/test_b.py", "tests/test_hidden/__init__.py"]
+        );
         for (at, file) in folder.files() {
             assert_eq!(laid.repo.get(&at), Some(file));
             assert!(laid.sealed.contains(&at));
@@ -535,9 +636,17 @@ mod tests {
         assert!(laid.repo.get(&path("tests/test_new.py")).is_some());
         assert!(!laid.sealed.contains(&path("tests/test_new.py")));
 
-        let (_, laid) = lay(&[Write("tests/test_hidden.py", "mine")], &given, Some(&folder));
+        let (_, laid) = lay(
+            &[Write("tests/test_hidden.py", "mine")],
+            &given,
+            Some(&folder),
+        );
         assert_eq!(named(&laid), ["tests/test_hidden.py"]);
-        let (_, laid) = lay(&[Delete("tests"), Write("tests", "x")], &given, Some(&folder));
+        let (_, laid) = lay(
+            &[Delete("tests"), Write("tests", "x")],
+            &given,
+            Some(&folder),
+        );
         assert!(laid.repo.get(&path("tests/test_hidden.py")).is_some());
     }
 
@@ -555,7 +664,13 @@ mod tests {
         let sealed: Vec<String> = laid.sealed.iter().map(ToString::to_string).collect();
         assert_eq!(
             sealed,
-            ["conftest.py", "pyproject.toml", "tests/conftest.py", "tests/test_a.py", "tests/test_b.py"]
+            [
+                "conftest.py",
+                "pyproject.toml",
+                "tests/conftest.py",
+                "tests/test_a.py",
+                "tests/test_b.py"
+            ]
         );
     }
 
@@ -583,7 +698,9 @@ mod tests {
 
     #[test]
     fn many_findings_are_counted() {
-        let texts: Vec<String> = (0..LISTED + 5).map(|n| format!("d{n}/conftest.py")).collect();
+        let texts: Vec<String> = (0..LISTED + 5)
+            .map(|n| format!("d{n}/conftest.py"))
+            .collect();
         let changes: Vec<Do<'_>> = texts.iter().map(|text| Write(text, "x")).collect();
         let (_, laid) = lay(&changes, &wanted(), None);
         assert_eq!(laid.findings.len(), LISTED + 1);

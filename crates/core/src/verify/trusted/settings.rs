@@ -105,13 +105,20 @@ mod tests {
             (format!("{before}[tool.black]\nx = 1\n"), true),
             (format!("{before}[tool.pytest.more]\nx = 1\n"), false),
             (format!("tool.pytest.ini_options.x = 1\n{before}"), false),
-            (before.replace("[tool.pytest.ini_options]", "[tool.x]"), false),
+            (
+                before.replace("[tool.pytest.ini_options]", "[tool.x]"),
+                false,
+            ),
             (format!("{before}]"), false),
         ] {
             assert_eq!(same(Format::Toml, before, &after), alike, "{after}");
         }
         assert!(!same(Format::Toml, "x = [", "x = [["));
-        assert!(alike(Format::Toml, None, Some(&File::regular(*b"[project]\n"))));
+        assert!(alike(
+            Format::Toml,
+            None,
+            Some(&File::regular(*b"[project]\n"))
+        ));
         assert!(!alike(
             Format::Toml,
             None,
@@ -129,9 +136,15 @@ mod tests {
             (before.replace("  -x", "  -p evil"), false),
             // A line that only looks like a header goes on with the value before it.
             (before.replace("  -x\n", "  [a]\n  -p evil\n"), false),
-            (before.replace("a = 1", "a = 1\n[tool:pytest]\nx = 1"), false),
+            (
+                before.replace("a = 1", "a = 1\n[tool:pytest]\nx = 1"),
+                false,
+            ),
             // Python breaks lines where others see none.
-            (before.replace("a = 1", "# a\u{c}[pytest]\u{2028}addopts=-x"), false),
+            (
+                before.replace("a = 1", "# a\u{c}[pytest]\u{2028}addopts=-x"),
+                false,
+            ),
             (before.replace('\n', "\r\n"), true),
             (format!("\u{feff}{before}"), true),
         ] {
@@ -144,7 +157,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_counts_as_changed() {
         let bytes = |bytes: &[u8]| File::regular(bytes);
-        assert!(!alike(Format::Ini, Some(&bytes(b"\xff")), Some(&bytes(b"\xfe"))));
+        assert!(!alike(
+            Format::Ini,
+            Some(&bytes(b"\xff")),
+            Some(&bytes(b"\xfe"))
+        ));
         let link = File::new(*b"other.cfg", FileMode::Symlink);
         assert!(!alike(Format::Ini, Some(&bytes(b"")), Some(&link)));
     }

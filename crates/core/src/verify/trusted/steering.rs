@@ -42,9 +42,9 @@ impl Steers {
     pub(super) fn effect(&self) -> String {
         match self {
             Self::Conftest => "it can decide how tests are run and how they end".to_owned(),
-            Self::Settings(what) => format!(
-                "{what} can load plugins, leave tests out and add options to the runner"
-            ),
+            Self::Settings(what) => {
+                format!("{what} can load plugins, leave tests out and add options to the runner")
+            }
             Self::StartUp => "it is run as soon as the interpreter starts".to_owned(),
             Self::Metadata => "its entry points can load plugins into the runner".to_owned(),
             Self::Bytecode => "it can be run instead of the source beside it".to_owned(),
@@ -78,6 +78,17 @@ pub(super) struct Steering<'a> {
 }
 
 impl<'a> Steering<'a> {
+    /// What still steers if it is made while a suite runs.
+    pub(super) const CLOSED_NAMES: [&'static str; 7] = [
+        ".pytest.ini",
+        ".pytest.toml",
+        "conftest.py",
+        "pytest.ini",
+        "pytest.toml",
+        "sitecustomize.py",
+        "usercustomize.py",
+    ];
+
     /// Takes in the trusted trees: `base` and, if there is one, a folder of tests.
     pub(super) fn new(
         (base, repo): (&'a Repo, &'a Repo),
@@ -215,14 +226,22 @@ impl<'a> Steering<'a> {
         }
         let lower = first.to_ascii_lowercase();
         if lower.ends_with(".dist-info") || lower.ends_with(".egg-info") {
-            let known = self.base.kind(&RepoPath::below(folder.as_ref(), first)).is_some();
+            let known = self
+                .base
+                .kind(&RepoPath::below(folder.as_ref(), first))
+                .is_some();
             let counts = !known || direct || path.name() == "entry_points.txt";
             return counts.then_some(Steers::Metadata);
         }
         let is_python = rest.ends_with(".py")
-            || self.repo.get(path).is_some_and(|file| file.mode() == FileMode::Symlink);
+            || self
+                .repo
+                .get(path)
+                .is_some_and(|file| file.mode() == FileMode::Symlink);
         let added = self.base.get(path).is_none();
-        (added && is_python).then(|| self.shadow(folder, rest)).flatten()
+        (added && is_python)
+            .then(|| self.shadow(folder, rest))
+            .flatten()
     }
 
     /// Whether the module that `rest` belongs to is new in `folder` and takes a name that is
@@ -257,8 +276,7 @@ impl<'a> Steering<'a> {
 
     /// Whether a file of the tree that tests run on steers, so that nothing may write to it.
     pub(super) fn is_steering_file(path: &RepoPath) -> bool {
-        by_name(path).is_some()
-            || matches!(path.name(), "pyproject.toml" | "tox.ini" | "setup.cfg")
+        by_name(path).is_some() || matches!(path.name(), "pyproject.toml" | "tox.ini" | "setup.cfg")
     }
 }
 
@@ -278,7 +296,7 @@ fn by_name(path: &RepoPath) -> Option<Steers> {
     }
 }
 
-fn is_bytecode(path: &RepoPath) -> bool {
+pub(super) fn is_bytecode(path: &RepoPath) -> bool {
     path.name().ends_with(".pyc")
         || path.name().ends_with(".pyo")
         || path.parts().any(|part| part == "__pycache__")

@@ -18,6 +18,7 @@ mod apply;
 mod cases;
 mod env;
 mod init;
+mod isolated;
 mod isolation;
 #[cfg(target_os = "linux")]
 mod orphans;
@@ -25,5 +26,6 @@ mod pack;
 mod project;
 mod report;
 mod request;
+mod selftest;
 mod suite;
 mod verify;

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::conventions::Tests;
 use super::steering::{Steering, Steers, is_bytecode};
+use crate::Repo;
 use crate::guard::{GuardError, Patterns};
 use crate::repo::{File, Kind, RepoPath};
 use crate::spec::{SuiteCheck, TestsFrom};
 use crate::verify::{Finding, Level, VerifyInput};
-use crate::{Digest, Repo};
 
 /// Most findings that are listed.
 const LISTED: usize = 100;
@@ -38,8 +38,6 @@ pub struct Laid {
     pub sealed: BTreeSet<RepoPath>,
     /// Names of steering files that no new file may get while the suite runs.
     pub closed_names: BTreeSet<String>,
-    /// The digest of the folder that was laid over the tree.
-    pub folder: Option<Digest>,
 }
 
 /// Lays trusted tests over the tree under test and pins what steers the runner.
@@ -91,7 +89,6 @@ pub fn lay_trusted(
         closed_names: closed_names(wanted),
         findings: findings(put_back),
         repo,
-        folder: trusting.folder.map(Repo::digest),
     })
 }
 
@@ -154,10 +151,14 @@ impl Laying<'_> {
             if is_bytecode(&path) {
                 continue;
             }
-            let is_same = self.repo.get(&path) == Some(file);
+            if self.repo.get(&path) == Some(file) {
+                continue;
+            }
             put(&mut self.repo, &path, file.clone());
-            if !is_same && changed.binary_search(&path).is_ok() {
-                self.put_back.insert(path, Why::Overlaid);
+            let gave_way =
+                |other: &RepoPath| *other == path || other.is_below(&path) || path.is_below(other);
+            if changed.iter().any(gave_way) {
+                self.put_back.entry(path).or_insert(Why::Overlaid);
             }
         }
     }
@@ -626,7 +627,11 @@ mod tests {
         let (_, laid) = lay(&changes, &given, Some(&folder));
         assert_eq!(
             named(&laid),
-            ["tests/test_b.py", "tests/test_hidden/__init__.py"]
+            [
+                "tests/test_b.py",
+                "tests/test_hidden/__init__.py",
+                "tests/test_hidden.py"
+            ]
         );
         for (at, file) in folder.files() {
             assert_eq!(laid.repo.get(&at), Some(file));

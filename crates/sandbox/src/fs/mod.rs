@@ -40,4 +40,5 @@ pub(crate) use operations::{NewTimes, OpenFlags};
 pub(crate) use resolve::Follow;
 #[cfg(target_os = "linux")]
 pub(crate) use seals::MAX_ATTEMPT_PATH;
+#[cfg(any(test, target_os = "linux"))]
 pub(crate) use seals::MAX_ATTEMPTS;

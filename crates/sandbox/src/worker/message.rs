@@ -60,6 +60,8 @@ pub(super) struct Job {
     pub(super) budget: Budget,
     /// Whether somebody wants to hear of its results while it runs.
     pub(super) listened: bool,
+    /// Files that are wanted at its end.
+    pub(super) wanted: Vec<String>,
 }
 
 /// What the guest that is kept goes on with.

@@ -158,6 +158,7 @@ pub(super) mod tests {
             isolation: SuiteIsolation::Suite,
             trust: TestTrust::default(),
             expectation: Expectation::any(),
+            fail_to_pass: std::collections::BTreeSet::new(),
         }
     }
 

@@ -17,6 +17,7 @@ mod apply;
 #[cfg(unix)]
 mod cases;
 mod env;
+mod hardening;
 mod init;
 mod isolated;
 mod isolation;

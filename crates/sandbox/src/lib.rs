@@ -11,6 +11,7 @@ pub mod engine;
 pub mod executor;
 pub mod fs;
 pub mod guest;
+mod isolated;
 pub mod isolation;
 pub mod limits;
 pub mod output;

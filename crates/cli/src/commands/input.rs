@@ -168,10 +168,15 @@ pub(crate) struct SpecInput {
 }
 
 /// Reads the spec that a flag names, or the repository's own. `None` if there is neither.
+/// The files that it names are read by what `reading` makes of the usual way.
 ///
 /// The spec is read from disk and never from the patched tree: a patch cannot change what
 /// judges it.
-pub(crate) fn spec(given: Option<&Path>, repo: &Path) -> Result<Option<SpecInput>, Failure> {
+pub(crate) fn spec(
+    given: Option<&Path>,
+    repo: &Path,
+    reading: &dyn Fn(Arc<SpecFiles>) -> Arc<SpecFiles>,
+) -> Result<Option<SpecInput>, Failure> {
     let path = match given {
         Some(path) => path.to_owned(),
         None => {
@@ -191,7 +196,7 @@ pub(crate) fn spec(given: Option<&Path>, repo: &Path) -> Result<Option<SpecInput
         None => SPEC_FILE.to_owned(),
     };
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let files = spec_files(folder);
+    let files = reading(spec_files(folder));
     let spec = Spec::parse(&name, &text, &|path| files(path))
         .map_err(|errors| Failure::Request(anyhow!("{errors}")))?;
     Ok(Some(SpecInput {

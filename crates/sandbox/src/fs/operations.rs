@@ -398,6 +398,17 @@ impl Filesystem {
         Ok(())
     }
 
+    /// All bytes of the file at the absolute `path`, if it is one. For the host: nothing is
+    /// noted as read.
+    pub(crate) fn whole_file(&mut self, path: &str) -> Option<&[u8]> {
+        let path = path.strip_prefix('/')?;
+        let node = self.find(NodeId::ROOT, path)?;
+        match &self.node(node).kind {
+            NodeKind::File(content) => Some(content.bytes()),
+            NodeKind::Directory(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => None,
+        }
+    }
+
     /// Copies bytes of a file from `offset` into `into`; fewer at the end of the file.
     pub(crate) fn read_at(
         &mut self,

@@ -435,8 +435,8 @@ impl Builder<'_> {
     }
 }
 
-/// The text with which a session that was paused goes on with these tests.
-pub(super) fn proceed(ids: &[String]) -> String {
+/// The text with which a session that was paused goes on: with these tests or calls.
+pub(crate) fn proceed(ids: &impl Serialize) -> String {
     let ids = serde_json::to_vec(ids).unwrap_or_default();
     let mut text = String::from("import probity_session\nprobity_session.proceed('");
     for byte in ids {

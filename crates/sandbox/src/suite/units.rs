@@ -339,7 +339,7 @@ impl SuiteRun<'_> {
     ) -> Result<Run, Box<CheckReport>> {
         let run = match source {
             Source::Paused(guest) => guest.go_on(Turn {
-                text: super::environment::proceed(ids),
+                text: super::environment::proceed(&ids),
                 sliced: true,
                 budget,
                 cancel: self.conditions.cancel.clone(),

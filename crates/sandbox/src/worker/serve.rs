@@ -312,6 +312,7 @@ fn prepared(
         budget: job.budget,
         cancel: Cancel::default(),
         listener: job.listened.then(|| listener(channel)),
+        wanted: job.wanted,
     };
     Ok(Ready { invocation, code })
 }

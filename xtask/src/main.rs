@@ -8,6 +8,7 @@ mod cheats;
 mod diffs;
 mod fuel;
 mod fuzz;
+mod isolated;
 mod packs;
 mod page;
 mod parity;
@@ -46,10 +47,11 @@ Usage: cargo xtask CHORE
                      run the patches of tests/cheats, which try to score without solving, and
                      their honest twins through plain pytest and through Probity, and print
                      the table; --write puts it into docs/cheating.md
-  bench [apply|calls|fuel|suites]
+  bench [apply|calls|fuel|isolated|suites]
                      apply: time probity apply beside git apply, as whole processes in
                      pairs; calls: time a guest's calls to the filesystem beside the same
                      in wasmtime's own WASI on tmpfs; fuel: time what metering costs;
+                     isolated: calls, oracles and programs a second;
                      suites: time Python suites beside native pytest;
                      without a name all
   fuzz [--seconds N] [TARGET …]

@@ -181,6 +181,10 @@ pub(crate) struct VerifyArgs {
     /// The spec. Its own folder is where the files that it names are looked up.
     #[arg(long, value_name = "FILE")]
     pub(crate) spec: Option<PathBuf>,
+    /// A folder of trusted tests for every suite, whatever the spec says. Its files are laid
+    /// over the patched tree under their paths from this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tests_from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     /// Report the verdict as human, json, junit or tap, on standard output or in a file;
@@ -248,6 +252,9 @@ pub(crate) struct SelftestArgs {
     /// The spec; default: the repository's probity.toml.
     #[arg(long, value_name = "FILE")]
     pub(crate) spec: Option<PathBuf>,
+    /// A folder of trusted tests for every suite, whatever the spec says.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tests_from: Option<PathBuf>,
     /// How often the gold patch is judged.
     #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub(crate) runs: u64,
@@ -285,6 +292,9 @@ pub(crate) struct SuiteRecordArgs {
     /// The spec; default: the repository's probity.toml.
     #[arg(long, value_name = "FILE")]
     pub(crate) spec: Option<PathBuf>,
+    /// A folder of trusted tests for every suite, whatever the spec says.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tests_from: Option<PathBuf>,
     /// The suite's name, if the spec has several.
     #[arg(long, value_name = "NAME")]
     pub(crate) check: Option<String>,

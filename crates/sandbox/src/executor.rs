@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use probity_core::repo::Kind;
 use probity_core::spec::{
-    Check, CheckKind, Interpreter, PackCheck, PackRef, Program, ProgramCheck, SuiteCheck,
+    Check, CheckKind, Interpreter, PackCheck, PackRef, Program, ProgramCheck, SuiteCheck, TestsFrom,
 };
-use probity_core::verify::{Assurance, Cause, CheckReport, Executor, Observer, VerifyInput};
+use probity_core::verify::{
+    Assurance, Cause, CheckReport, Executor, Observer, Trusting, VerifyInput, lay_trusted,
+};
 use probity_core::{Budget, Repo};
 
 use crate::engine::{Module, ModuleError};
@@ -25,6 +27,10 @@ use crate::suite::{
 
 /// Reads a file that a spec names, relative to the spec's folder.
 pub type SpecFiles = dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync;
+
+/// The folders of trusted tests that a spec or a request names, read: each holds files under
+/// the paths that they have in the repository.
+pub type TrustedTests = BTreeMap<TestsFrom, Repo>;
 
 /// Where the sandbox keeps what it needs again.
 #[derive(Debug, Clone)]
@@ -60,6 +66,7 @@ pub struct SpecExecutor {
     packs: BTreeMap<PackRef, (u64, Budget, Result<Module, ModuleError>)>,
     runtimes: HashMap<String, Runtime>,
     environments: HashMap<(String, Option<String>), Environment>,
+    trusted: Arc<TrustedTests>,
 }
 
 /// The environment that a check asks for.
@@ -106,7 +113,16 @@ impl SpecExecutor {
             packs: BTreeMap::new(),
             runtimes: HashMap::new(),
             environments: HashMap::new(),
+            trusted: Arc::default(),
         }
+    }
+
+    /// The same with folders of trusted tests. Default none; a suite that names one which is
+    /// not here ends as a failure of the host.
+    #[must_use]
+    pub fn with_trusted_tests(mut self, trusted: Arc<TrustedTests>) -> Self {
+        self.trusted = trusted;
+        self
     }
 
     fn pack(&mut self, check: &Check, wanted: &PackCheck, repo: &Repo) -> CheckReport {
@@ -171,9 +187,19 @@ impl SpecExecutor {
         &mut self,
         check: &Check,
         wanted: &SuiteCheck,
-        repo: &Repo,
+        input: VerifyInput<'_>,
         observe: Observer<'_>,
     ) -> CheckReport {
+        let folder = match &wanted.trust.tests_from {
+            TestsFrom::Base | TestsFrom::Patched => None,
+            from @ (TestsFrom::Folder(_) | TestsFrom::Given) => match self.trusted.get(from) {
+                Some(folder) => Some(folder.clone()),
+                None => {
+                    let message = "the folder of its trusted tests was not read";
+                    return CheckReport::host_failed(check, message, None);
+                }
+            },
+        };
         let python = Python {
             runtime: &wanted.runtime,
             lock: wanted.lock.as_deref(),
@@ -182,12 +208,20 @@ impl SpecExecutor {
             Ok(environment) => environment,
             Err(report) => return *report,
         };
+        let trusting = Trusting {
+            folder: folder.as_ref(),
+            installed: &environment.installed(),
+        };
+        let laid = match lay_trusted(input, wanted, trusting) {
+            Ok(laid) => laid,
+            Err(error) => return CheckReport::host_failed(check, error.to_string(), None),
+        };
         SuiteRun {
             sandbox: &self.sandbox,
             environment: &environment,
             check,
             wanted,
-            repo,
+            laid: &laid,
             conditions: &self.conditions,
         }
         .report(observe)
@@ -351,7 +385,7 @@ impl Executor for SpecExecutor {
     ) -> CheckReport {
         match &check.kind {
             CheckKind::Pack(wanted) => self.pack(check, wanted, input.repo),
-            CheckKind::Suite(wanted) => self.suite(check, wanted, input.repo, observe),
+            CheckKind::Suite(wanted) => self.suite(check, wanted, input, observe),
             CheckKind::Call(wanted) => self.isolated(
                 check,
                 &wanted.interpreter,

@@ -9,7 +9,7 @@ use wasmtime::{Instance, Store, Trap, UpdateDeadline};
 
 use crate::cancel::Cancel;
 use crate::engine::{Code, Engine, STACK, is_of_kernel};
-use crate::fs::{Errno, MountError, Mounts, Quota, ReadSet};
+use crate::fs::{Attempt, Errno, MAX_ATTEMPTS, MountError, Mounts, Quota, ReadSet};
 use crate::output::Output;
 #[cfg(target_os = "linux")]
 use crate::results::are_sound;
@@ -169,6 +169,8 @@ pub struct Run {
     pub limits: Vec<LimitHit>,
     /// Most linear memory in use.
     pub memory_peak: ByteSize,
+    /// What it tried with files that are sealed; a part, if that is much.
+    pub attempts: Vec<Attempt>,
     /// What of its files it depended on.
     pub reads: ReadSet,
     /// The files that were wanted, in that order.
@@ -220,6 +222,7 @@ impl Run {
             && self.results.len() <= budget.results.as_usize()
             && are_sound(&self.marks, self.results.len(), self.fuel)
             && self.limits.len() <= Limit::ALL.len()
+            && self.attempts.len() <= MAX_ATTEMPTS
             && self.reads.fits()
             && self.left.len() <= MAX_WANTED
             && left_bytes(&self.left) <= budget.file_bytes.0
@@ -456,6 +459,7 @@ impl Begin {
             fuel,
             limits: host.limits_met(),
             memory_peak: ByteSize(host.limits.memory_peak()),
+            attempts: host.fs.attempts().iter().cloned().collect(),
             reads: host.fs.read_set(),
             stdout: host.stdout.take().finish(),
             stderr: host.stderr.take().finish(),

@@ -11,7 +11,7 @@ use probity_core::spec::Spec;
 use probity_core::verify::{
     ConditionsSummary, PatchSummary, SpecSource, VerdictDocument, VerifyInput, verify,
 };
-use probity_sandbox::{Conditions, Sandbox, SpecExecutor, SpecFiles};
+use probity_sandbox::{Conditions, Sandbox, SpecExecutor, SpecFiles, TrustedTests};
 
 use super::input::{self, SpecInput};
 use super::suggest;
@@ -32,6 +32,7 @@ pub(crate) struct Case {
     pub(crate) source: SpecSource,
     pub(crate) conditions: Conditions,
     files: Arc<SpecFiles>,
+    trusted: Arc<TrustedTests>,
     sandbox: Sandbox,
     cache: Cache,
 }
@@ -52,42 +53,48 @@ impl Change {
     }
 }
 
+/// What flags say of a case.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) repo: &'a RepoArgs,
+    pub(crate) spec: Option<&'a Path>,
+    pub(crate) tests_from: Option<&'a Path>,
+    pub(crate) running: &'a RunningArgs,
+}
+
 impl Case {
     /// Reads the repository and the spec: the one that is named, else the repository's own,
     /// else the checks that `probity init` would write.
-    pub(crate) fn open(
-        repo: &RepoArgs,
-        spec: Option<&Path>,
-        running: &RunningArgs,
-        ui: &Ui,
-    ) -> Result<Self, Failure> {
-        Self::open_with(repo, spec, running, ui, &|files| files)
+    pub(crate) fn open(asked: Asked<'_>, ui: &Ui) -> Result<Self, Failure> {
+        Self::open_with(asked, ui, &|files| files)
     }
 
     /// The same; what the spec names is read by what `reading` makes of the usual way.
     pub(crate) fn open_with(
-        repo: &RepoArgs,
-        spec: Option<&Path>,
-        running: &RunningArgs,
+        asked: Asked<'_>,
         ui: &Ui,
         reading: &dyn Fn(Arc<SpecFiles>) -> Arc<SpecFiles>,
     ) -> Result<Self, Failure> {
+        let Asked { repo, running, .. } = asked;
         let base = input::repository(repo, ui)?;
         let cache = Cache::find()?;
         let sandbox = cache.sandbox(running.isolation)?;
         let SpecInput {
-            spec,
+            mut spec,
             source,
             files,
-        } = match input::spec(spec, &repo.repo, reading)? {
+            folder,
+        } = match input::spec(asked.spec, &repo.repo, reading)? {
             Some(spec) => spec,
             None => {
                 ui.note("note: there is no probity.toml; judging by the checks that `probity init` would write");
                 suggest::spec_for(&base, &sandbox, &cache)?
             }
         };
+        let trusted = input::trusted_tests(&mut spec, &folder, asked.tests_from, ui)?;
         Ok(Self {
             base,
+            trusted: Arc::new(trusted),
             spec,
             source,
             conditions: running.conditions(),
@@ -130,7 +137,8 @@ impl Case {
             self.cache.stores(),
             Arc::clone(&self.files),
             self.conditions.clone(),
-        );
+        )
+        .with_trusted_tests(Arc::clone(&self.trusted));
         let repo = change.map_or(&self.base, |change| &change.repo);
         let input = VerifyInput {
             repo,

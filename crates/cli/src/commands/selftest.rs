@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use probity_core::verify::{Fitness, SelfTest, Status, VerdictDocument};
 
-use super::case::{Case, Change};
+use super::case::{Asked, Case, Change};
 use super::input;
 use crate::args::SelftestArgs;
 use crate::failure::Failure;
@@ -19,7 +19,13 @@ const UNFIT: u8 = 1;
 
 pub(crate) fn run(args: &SelftestArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let gold = input::patch(&args.gold)?;
-    let case = Case::open(&args.repo, args.spec.as_deref(), &args.running, ui)?;
+    let asked = Asked {
+        repo: &args.repo,
+        spec: args.spec.as_deref(),
+        tests_from: args.tests_from.as_deref(),
+        running: &args.running,
+    };
+    let case = Case::open(asked, ui)?;
     let change = case.change(&gold, &args.reading, args.json, ui)?;
     let nothing = Change::none(&case.base);
     let judge = |change: &Change| {

@@ -11,7 +11,7 @@ use anyhow::{Context as _, anyhow};
 use probity_core::spec::{CheckKind, Expectation, Spec};
 use probity_core::verify::{CheckReport, TestOutcome, VerdictDocument};
 
-use super::case::{Case, Change};
+use super::case::{Asked, Case, Change};
 use super::input;
 use crate::args::{SuiteCommand, SuiteRecordArgs};
 use crate::failure::Failure;
@@ -34,10 +34,14 @@ fn record(args: &SuiteRecordArgs, ui: &Ui) -> Result<ExitCode, Failure> {
             "`--fail-to-pass` needs `--patch`: without one nothing fails before and passes after"
         )));
     }
+    let asked = Asked {
+        repo: &args.repo,
+        spec: args.spec.as_deref(),
+        tests_from: args.tests_from.as_deref(),
+        running: &args.running,
+    };
     let mut case = Case::open_with(
-        &args.repo,
-        args.spec.as_deref(),
-        &args.running,
+        asked,
         ui,
         // The lists that the spec names may be what is to be made.
         &|files| {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, anyhow};
 use probity_core::verify::VerdictDocument;
 
-use super::case::Case;
+use super::case::{Asked, Case};
 use super::input;
 use crate::args::VerifyArgs;
 use crate::failure::Failure;
@@ -72,7 +72,13 @@ impl<'a> Outputs<'a> {
 pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failure> {
     let started = Instant::now();
     let patch = args.patch.as_deref().map(input::patch).transpose()?;
-    let case = Case::open(&args.repo, args.spec.as_deref(), &args.running, ui)?;
+    let asked = Asked {
+        repo: &args.repo,
+        spec: args.spec.as_deref(),
+        tests_from: args.tests_from.as_deref(),
+        running: &args.running,
+    };
+    let case = Case::open(asked, ui)?;
     let change = match &patch {
         None => None,
         Some(bytes) => {

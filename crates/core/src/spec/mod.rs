@@ -20,6 +20,7 @@ mod pattern;
 mod program;
 mod read;
 mod suite;
+mod trust;
 
 pub use call::{CallCase, CallCheck, CallExpectation, Instance};
 pub use cases::MAX_CASES;
@@ -36,6 +37,7 @@ pub use pattern::{Pattern, PatternError};
 pub use program::{Program, ProgramCase, ProgramCheck};
 pub use read::{MAX_CHECKS, MAX_SPEC_BYTES, Resolve, Spec, VERSION};
 pub use suite::{Expectation, MAX_TEST_ID, MAX_TEST_IDS, Runner, SuiteCheck, SuiteIsolation};
+pub use trust::{MAX_TRUST_PATTERNS, TestTrust, TestsFrom};
 
 pub(crate) use document::{Node, Value, parse_document};
 pub(crate) use error::{Source, nearest};

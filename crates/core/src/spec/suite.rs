@@ -9,6 +9,7 @@ use super::document::Value;
 use super::error::{Sink, did_you_mean};
 use super::fields::{Fields, Located};
 use super::kinds::{Context, plain_name, spec_path};
+use super::trust::{self, TestTrust};
 use crate::RepoPath;
 
 /// Most test ids in one spec, in all lists together.
@@ -32,6 +33,9 @@ pub struct SuiteCheck {
     pub args: Vec<String>,
     /// What gets a guest of its own. Default: the suite.
     pub isolation: SuiteIsolation,
+    /// Which files are trusted tests, where they come from, and what a patch may steer.
+    #[serde(flatten)]
+    pub trust: TestTrust,
     /// What must come out.
     pub expectation: Expectation,
     /// Of the expected ids those that are to fail as long as nothing is changed; for
@@ -195,6 +199,7 @@ pub(super) fn read(
         .and_then(|text| spec_path(&text, sink));
     let python_path = python_path(fields, sink);
     let args = arguments(fields, sink);
+    let trust = trust::read(fields, sink);
     let fail_to_pass = fail_to_pass(fields, context, sink);
     let expectation = expectation(fields, &fail_to_pass, context, sink);
     Some(SuiteCheck {
@@ -204,6 +209,7 @@ pub(super) fn read(
         python_path,
         args,
         isolation: isolation?,
+        trust: trust?,
         expectation: expectation?,
         fail_to_pass,
     })

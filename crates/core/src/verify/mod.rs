@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod selftest;
 mod suite;
+mod trusted;
 mod verdict;
 
 pub use compare::{Difference, difference, text_difference};
@@ -32,4 +33,5 @@ pub use suite::{
     CollectError, SuiteEnd, SuiteJudgement, SuiteProgress, SuiteRecord, SuiteReport, TestOutcome,
     TestReport,
 };
+pub use trusted::{Laid, Trusting, lay_trusted};
 pub use verdict::{Status, Verdict};

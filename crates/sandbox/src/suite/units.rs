@@ -368,6 +368,7 @@ impl SuiteRun<'_> {
         let all = &mut session.heard;
         all.records.append(heard.records);
         all.limits.extend(heard.limits);
+        all.attempts.extend(heard.attempts);
         all.used.join(heard.used);
         let over = |limit, cap| {
             SuiteEnd::Limit(LimitHit {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::lockdown;
 use crate::cancel::Cancel;
 use crate::engine::Kind;
-use crate::fs::{Access, Device};
+use crate::fs::{Access, Device, FileSeals};
 use crate::guest::{Entry, Keep, Run, Turn};
 use crate::snapshot::Rest;
 
@@ -108,6 +108,7 @@ pub(super) enum What {
 pub(super) struct Mounted {
     pub(super) path: String,
     pub(super) access: Access,
+    pub(super) seals: Option<FileSeals>,
     pub(super) what: Place,
 }
 

@@ -622,6 +622,7 @@ impl Process {
             mounts.push(Mounted {
                 path: mount.path.clone(),
                 access: mount.access,
+                seals: mount.seals.clone(),
                 what,
             });
         }

@@ -13,7 +13,7 @@ use super::native::{Pyodide, Python};
 use super::subject::{self, Subject};
 use super::table::{Row, Table};
 use crate::diffs::tree::Tree;
-use crate::{page, probity, root, say};
+use crate::{page, probity, say};
 
 /// How many unexplained differences of one suite are shown; the file has all.
 const SHOWN: usize = 12;

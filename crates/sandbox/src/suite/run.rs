@@ -336,6 +336,7 @@ impl SuiteRun<'_> {
         let mut report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
+            suite.tree = Some(self.laid.repo.digest());
         }
         let report = match records.broken {
             // The results stay as evidence, but nothing is concluded from them.
@@ -366,12 +367,10 @@ impl SuiteRun<'_> {
         if let Some(first) = tampering.first()
             && !report.cause.as_ref().is_some_and(Cause::is_host)
         {
-            let message = first.message.trim_start_matches(TAMPERING).to_owned();
-            report = CheckReport {
-                message: first.message.clone(),
-                ..report
-            };
+            let text = first.message.trim_start_matches(TAMPERING);
+            let message = text.split(';').next().unwrap_or(text).to_owned();
             let cause = Cause::Tampered { message };
+            report.message = cause.to_string();
             report.outcome = cause.outcome();
             report.cause = Some(cause);
         }
@@ -389,8 +388,8 @@ fn finding(attempt: &Attempt) -> Finding {
     let path = clean(path);
     let verb = attempt.what.verb();
     Finding::error(format!(
-        "{TAMPERING}the code under test tried to {verb} `{path}` while the tests ran; `tests` in \
-         the spec says which files are trusted tests, `allow-steering` which other files may change"
+        "{TAMPERING}the code under test tried to {verb} `{path}`; if the tests themselves do that, \
+         leave the file out of `tests`, or name it in `allow-steering`"
     ))
     .at(path)
 }

@@ -16,6 +16,7 @@
 mod apply;
 #[cfg(unix)]
 mod cases;
+mod cheats;
 mod env;
 mod hardening;
 mod init;

@@ -151,7 +151,7 @@ impl SpecExecutor {
         &mut self,
         check: &Check,
         wanted: &SuiteCheck,
-        repo: &Repo,
+        input: VerifyInput<'_>,
         observe: Observer<'_>,
     ) -> CheckReport {
         let runtime = match self.runtime(&wanted.runtime) {
@@ -175,7 +175,9 @@ impl SpecExecutor {
             environment: &environment,
             check,
             wanted,
-            repo,
+            repo: input.repo,
+            base: input.base.unwrap_or(input.repo),
+            candidate: None,
             conditions: &self.conditions,
         }
         .report(observe)
@@ -253,7 +255,7 @@ impl Executor for SpecExecutor {
     ) -> CheckReport {
         match &check.kind {
             CheckKind::Pack(wanted) => self.pack(check, wanted, input.repo),
-            CheckKind::Suite(wanted) => self.suite(check, wanted, input.repo, observe),
+            CheckKind::Suite(wanted) => self.suite(check, wanted, input, observe),
             CheckKind::FileExists(_)
             | CheckKind::FileContains(_)
             | CheckKind::Diff(_)

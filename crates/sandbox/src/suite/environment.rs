@@ -437,12 +437,30 @@ impl Builder<'_> {
 
 /// The text with which a session that was paused goes on with these tests.
 pub(super) fn proceed(ids: &[String]) -> String {
-    let ids = serde_json::to_vec(ids).unwrap_or_default();
-    let mut text = String::from("import probity_session\nprobity_session.proceed('");
-    for byte in ids {
-        let _ = write!(text, "{byte:02x}");
+    call("probity_session", &[ids])
+}
+
+/// The same with these answers from the other side of a border.
+pub(super) fn proceed_with(ids: &[String], answers: &[String]) -> String {
+    call("probity_session", &[ids, answers])
+}
+
+/// The text with which the other side of a border, once paused, answers these messages.
+pub(super) fn answer(messages: &[String]) -> String {
+    call("probity_candidate", &[messages])
+}
+
+/// Calls `proceed` of a module with lists of texts, as JSON in hexadecimal.
+fn call(module: &str, lists: &[&[String]]) -> String {
+    let mut text = format!("import {module}\n{module}.proceed(");
+    for list in lists {
+        text.push('\'');
+        for byte in serde_json::to_vec(list).unwrap_or_default() {
+            let _ = write!(text, "{byte:02x}");
+        }
+        text.push_str("',");
     }
-    text.push_str("')\n");
+    text.push_str(")\n");
     text
 }
 

@@ -258,11 +258,22 @@ impl Records {
 
     /// Notes that the guest ended during a test, and why.
     pub(super) fn note_lost(&mut self, id: &str, why: &str) {
+        self.note(id, TestOutcome::Incomplete, Some(why), None);
+    }
+
+    /// Notes how a test ended that did not report it itself.
+    pub(super) fn note(
+        &mut self,
+        id: &str,
+        outcome: TestOutcome,
+        message: Option<&str>,
+        reason: Option<&str>,
+    ) {
         self.records.push(SuiteRecord::Result {
             id: id.to_owned(),
-            outcome: TestOutcome::Incomplete,
-            message: Some(why.to_owned()),
-            reason: None,
+            outcome,
+            message: message.map(str::to_owned),
+            reason: reason.map(str::to_owned),
             stdout: None,
             stderr: None,
             standins: Vec::new(),

@@ -29,6 +29,7 @@ use crate::text::clean;
 const MAX_GUESTS: usize = 200;
 const CONFIG: &str = "/run/probity.json";
 const RESULTS: &str = "/dev/results";
+const BORDER: &str = "/run/probity-border";
 
 /// What `main.py` in the guest is told.
 #[derive(Serialize)]
@@ -44,6 +45,8 @@ struct Config<'a> {
     only: Option<&'a [String]>,
     pause: bool,
     results_size: u64,
+    across: &'a [String],
+    border: Option<&'a str>,
 }
 
 /// What a guest does of the suite.
@@ -55,6 +58,10 @@ pub(super) enum Stage<'a> {
     Collect,
     /// These tests.
     Only(&'a [String]),
+    /// Its beginning, with these answers from the other side of the border.
+    CollectWith(&'a [String]),
+    /// No test: the other side of the border answers these messages.
+    Answer(&'a [String]),
 }
 
 /// What the guests of a suite used of its budget.
@@ -104,8 +111,13 @@ pub struct SuiteRun<'a> {
     pub check: &'a Check,
     /// What it asks for.
     pub wanted: &'a SuiteCheck,
-    /// The tree under test.
+    /// The tree that tests see: the one under test, or, where that is reached across a border,
+    /// the trusted one.
     pub repo: &'a Repo,
+    /// The tree before the change.
+    pub base: &'a Repo,
+    /// The tree on the other side of the border, if there is one.
+    pub candidate: Option<&'a Repo>,
     /// What its guests depend on beside their files.
     pub conditions: &'a Conditions,
 }
@@ -140,6 +152,9 @@ impl SuiteRun<'_> {
     /// Runs the suite and reports. Meanwhile `observe` is told how far it is.
     #[must_use]
     pub fn report(&self, observe: Observer<'_>) -> CheckReport {
+        if !self.wanted.across.is_empty() && self.candidate.is_none() {
+            return self.report_across(observe);
+        }
         let session = match self.wanted.isolation {
             SuiteIsolation::Suite => self.session(observe),
             SuiteIsolation::File | SuiteIsolation::Test => self.session_in_units(observe),
@@ -251,12 +266,19 @@ impl SuiteRun<'_> {
     fn mounts(&self, stage: Stage<'_>, results: ByteSize) -> Result<Mounts, String> {
         let (skip, only): (&[String], _) = match stage {
             Stage::Without(skip) => (skip, None),
-            Stage::Collect => (&[], None),
+            Stage::Collect | Stage::CollectWith(_) | Stage::Answer(_) => (&[], None),
             Stage::Only(only) => (&[], Some(only)),
+        };
+        let (said, runner, repo) = match stage {
+            Stage::Answer(said) => (Some(said), "candidate", self.candidate.unwrap_or(self.repo)),
+            Stage::CollectWith(said) => (Some(said), self.wanted.runner.name(), self.repo),
+            Stage::Without(_) | Stage::Collect | Stage::Only(_) => {
+                (None, self.wanted.runner.name(), self.repo)
+            }
         };
         let config = Config {
             root: "/repo",
-            runner: self.wanted.runner.name(),
+            runner,
             results: RESULTS,
             python_path: &self.wanted.python_path,
             site: ["/site"],
@@ -264,14 +286,19 @@ impl SuiteRun<'_> {
             seed: self.conditions.seed,
             skip,
             only,
-            pause: matches!(stage, Stage::Collect),
+            pause: !matches!(stage, Stage::Without(_) | Stage::Only(_)),
             results_size: results.0,
+            across: &self.wanted.across,
+            border: said.map(|_| BORDER),
         };
         let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
         let mut mounts = Mounts::new(Devices::Usual);
-        mounts.folder("/repo", self.repo.root(), Access::Writable);
+        mounts.folder("/repo", repo.root(), Access::Writable);
         mounts.empty("/tmp", Access::Writable);
         mounts.bytes(CONFIG, config);
+        if let Some(said) = said {
+            mounts.bytes(BORDER, said.join("\n").into_bytes());
+        }
         mounts.device(RESULTS, Device::Results);
         Ok(mounts)
     }
@@ -298,7 +325,15 @@ impl SuiteRun<'_> {
 
     pub(super) fn stopped(&self, cause: Cause) -> CheckReport {
         let message = cause.to_string();
-        CheckReport::stopped(self.check, Assurance::InGuest, cause, message)
+        CheckReport::stopped(self.check, self.assurance(), cause, message)
+    }
+
+    /// How far a result of this suite can be trusted.
+    const fn assurance(&self) -> Assurance {
+        match self.candidate {
+            Some(_) => Assurance::Isolated,
+            None => Assurance::InGuest,
+        }
     }
 
     fn judge(&self, session: Session) -> CheckReport {
@@ -318,7 +353,7 @@ impl SuiteRun<'_> {
             .runner
             .unwrap_or_else(|| self.wanted.runner.name().to_owned());
         let judgement = judge_suite(&self.wanted.expectation, records.records, &session.end);
-        let mut report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
+        let mut report = judgement.into_report(self.check, self.assurance(), title, runner);
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
         }

@@ -17,8 +17,11 @@ Absent: trust in what answers.
 
 from __future__ import annotations
 
+import enum
 import importlib.abc
 import importlib.machinery
+import io
+import operator
 import os
 import sys
 import types
@@ -54,6 +57,8 @@ class Border:
         self.env = dict(os.environ)
         self.folder = os.getcwd()
         self.files: dict[str, bytes | None] = {}
+        self.project: list[str] = []
+        self.getters: dict[int, Any] = {}
 
     def proceed(self, answers: Sequence[str]) -> None:
         """Go on after collection, with the answers of one test."""
@@ -225,6 +230,34 @@ class Border:
         message["args"] = [self.encode(value, encoder) for value in args]
         return self.ask(message, encoder)
 
+    def derive(self, name: str, bases: list[type], parts: dict[str, Any], named: dict[str, Any]) -> int:
+        """Have a class made there; its number."""
+        encoder = Encoder(self.other)
+        message: dict[str, Any] = {"do": "derive", "name": name, "bases": [self.encode(base, encoder) for base in bases]}
+        message["parts"] = {key: self.part(value, encoder) for key, value in parts.items()}
+        message["named"] = {key: self.encode(value, encoder) for key, value in named.items()}
+        made = self.ask(message, encoder)
+        if not isinstance(made, proxies.Class):
+            self.end({"event": "broken", "reason": "a derived class is none"})
+        return self.numbers[id(made)]
+
+    def part(self, value: Any, encoder: Encoder) -> Any:
+        """The form of an attribute of a class of the tests."""
+        if isinstance(value, (staticmethod, classmethod)):
+            return [type(value).__name__, self.encode(value.__func__, encoder)]
+        if isinstance(value, property):
+            return ["property", *(self.encode(part, encoder) for part in (value.fget, value.fset, value.fdel))]
+        return ["", self.encode(value, encoder)]
+
+    def is_standard(self, kind: type) -> bool:
+        """Whether a class is one of the standard library, there as here."""
+        return standard(kind) is not None
+
+    def folders(self, name: str) -> list[str]:
+        """Where trusted modules may be that are within a package across: tests."""
+        parts = name.split(".")
+        return [path for path in (os.path.join(root, *parts) for root in self.project) if os.path.isdir(path)]
+
     def plain(self, of: Any) -> Any:
         """What a subclass of a container holds."""
         encoder = Encoder(self.other)
@@ -244,10 +277,12 @@ class Border:
         number = self.numbers.get(id(value))
         if number is not None:
             return ["h", number]
+        if isinstance(value, (operator.itemgetter, operator.attrgetter, operator.methodcaller)):
+            value = self.getters.setdefault(id(value), partial(value))
         if isinstance(value, proxies.Bound):
             of = encoder.value(value.of, depth + 1)
-            if isinstance(of, list) and of[0] in ("h",):
-                return ["m", of[1], value.name]
+            if isinstance(of, list) and of[0] in ("h", "v") and not value.first:
+                return ["m", of[-1], value.name]
         number = self.kept_numbers.get(id(value))
         if number is not None:
             return self.kept_form(value, number)
@@ -259,14 +294,15 @@ class Border:
         if isinstance(value, BaseException) and describe.standard(type(value)):
             return ["E", describe.standard(type(value)), *(encoder.value(part, depth + 1) for part in value.args)]
         functions = (types.FunctionType, types.MethodType, partial)
-        if isinstance(value, (*functions, Iterator, BaseException)) and not hasattr(value, "mock_calls"):
+        if isinstance(value, (*functions, Iterator, BaseException)) and not isinstance(value, io.IOBase):
             self.kept_numbers[id(value)] = number = len(self.kept)
             self.kept.append(value)
             return self.kept_form(value, number)
         base = describe.base_value(value)
         if base is not None and isinstance(value, proxies.Standing):
             return encoder.value(base[0], depth + 1)
-        self.refuse("passes an object of the tests (%s)" % type(value).__qualname__)
+        kind = value if isinstance(value, type) else type(value)
+        self.refuse("passes a%s of the tests (%s)" % (" class" if isinstance(value, type) else "n object", kind.__qualname__))
 
     def kept_form(self, value: Any, number: int) -> Any:
         """The form of something of the tests."""
@@ -370,6 +406,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if name.partition(".")[0] not in self.border.tops:
             return None
+        if path and importlib.machinery.PathFinder.find_spec(name, path) is not None:
+            return None  # a test within the package
         module = self.border.load(name)
         if not isinstance(module, types.ModuleType):
             raise ImportError("`%s` is no module" % name)
@@ -384,9 +422,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Nothing is left to do."""
 
 
-def install(tops: Sequence[str], answers: Sequence[str], write: Callable[[dict[str, Any]], None]) -> Border:
-    """Let the modules with these names be across."""
+def install(
+    tops: Sequence[str], answers: Sequence[str], project: Sequence[str], write: Callable[[dict[str, Any]], None]
+) -> Border:
+    """Let the modules with these names be across. `project` are the folders that it is imported from."""
     border = Border(tops, answers, write)
+    border.project = list(project)
     sys.meta_path.insert(0, Finder(border))
     return border
 
@@ -430,7 +471,9 @@ def error_or_type(module: Any = None, name: Any = None) -> Any:
 
 def standard(value: Any) -> list[Any] | None:
     """The form of a class, function or module of the standard library, to be looked up on the other side."""
-    if isinstance(value, types.ModuleType):
+    if isinstance(value, enum.Enum):
+        name, parts = type(value).__module__, "%s.%s" % (type(value).__qualname__, value._name_)
+    elif isinstance(value, types.ModuleType):
         name, parts = value.__name__, ""
     else:
         if not isinstance(value, (type, types.BuiltinFunctionType, types.FunctionType)) and type(value).__name__ not in (

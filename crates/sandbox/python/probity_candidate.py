@@ -7,6 +7,7 @@ message is done and answered on the results device, one line each, and then the 
     {"do": "get" | "del", "of": value, "name": …}        {"do": "set", …, "value": value}
     {"do": "call", "of": value, "args": [value…], "named": {name: value}}
     {"do": "special", "of": value, "name": "__len__", "args": [value…]}
+    {"do": "derive", "name": …, "bases": [value…], "parts": {name: ["" | "property" | …, value…]}, "named": {…}}
     {"do": "plain", "of": value}                         what a subclass of a container holds
     {"do": "return", "value": value} | {"do": "raise", "error": value}       what a function of the tests came to
 
@@ -32,6 +33,7 @@ import io
 import json
 import os
 import sys
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -150,6 +152,10 @@ class Agent:
         kind = message["do"]
         if kind == "import":
             return (message["name"],)
+        if kind == "derive":
+            bases = tuple(decoder.value(form) for form in message["bases"])
+            parts = {name: self.part(form, decoder) for name, form in message["parts"].items()}
+            return message["name"], bases, parts, {k: decoder.value(form) for k, form in message["named"].items()}
         of = decoder.value(message["of"])
         if kind == "call":
             args = [decoder.value(form) for form in message["args"]]
@@ -159,6 +165,11 @@ class Agent:
         if kind == "set":
             return of, message["name"], decoder.value(message["value"])
         return (of,) if kind == "plain" else (of, message["name"])
+
+    def part(self, form: list[Any], decoder: Decoder) -> Any:
+        """An attribute of a class of the tests."""
+        values = [decoder.value(part) for part in form[1:]]
+        return PARTS[form[0]](*values)
 
     def close(self, reply: dict[str, Any], out: str = "", err: str = "") -> None:
         """Write an answer with all that belongs to it."""
@@ -337,6 +348,12 @@ def plain(of: Any) -> Any:
     return kind(kind.__iter__(of))
 
 
+PARTS: dict[str, Callable[..., Any]] = {
+    "": lambda value: value,
+    "property": property,
+    "staticmethod": staticmethod,
+    "classmethod": classmethod,
+}
 DO: dict[str, Callable[..., Any]] = {
     "import": importlib.import_module,
     "get": getattr,
@@ -345,6 +362,7 @@ DO: dict[str, Callable[..., Any]] = {
     "call": lambda of, args, named: of(*args, **named),
     "special": special,
     "plain": plain,
+    "derive": lambda name, bases, parts, named: types.new_class(name, bases, named, lambda space: space.update(parts)),
 }
 
 _agent: Agent | None = None

@@ -50,8 +50,18 @@ SPECIAL = frozenset(
     __ifloordiv__ __imod__ __ipow__ __ilshift__ __irshift__ __iand__ __ixor__ __ior__
     """.split()
 )
+METHODS = (
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    classmethod,
+    staticmethod,
+)
 COMPARING = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
 ABSTRACT = tuple(name for name in collections.abc.__all__ if name not in ("Hashable", "ByteString", "Buffer"))
+# What of a module's own names is told.
+TOLD = frozenset({"__all__", "__version__", "__doc__", "__author__", "__file__"})
 # What a class makes known that is no attribute to ask for.
 OWN = frozenset({"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slots__", "__init__", "__new__"})
 
@@ -73,7 +83,7 @@ def describe(agent: Any, value: Any, number: int) -> dict[str, Any]:
             "doc": text(value.__doc__),
             "binds": isinstance(value, types.FunctionType),
         }
-    return {"kind": "object", "type": form(agent, type(value))}
+    return {"kind": "object", "type": agent.object(type(value))}
 
 
 def form(agent: Any, value: Any) -> Any:
@@ -110,7 +120,7 @@ def attributes(agent: Any, value: types.ModuleType) -> dict[str, Any]:
     """What a module binds: the form of what stays as it is; `null` in a list for what may change inside."""
     found: dict[str, Any] = {}
     for name, bound in list(vars(value).items()):
-        if name.startswith("__") and name not in ("__all__", "__version__", "__doc__", "__author__"):
+        if name.startswith("__") and name not in TOLD:
             continue
         found[str(name)] = [form(agent, bound)] if lasting(bound) else []
     return found
@@ -131,7 +141,7 @@ def a_class(agent: Any, value: type) -> dict[str, Any]:
     methods = sorted(
         name
         for name, bound in own.items()
-        if isinstance(bound, (types.FunctionType, classmethod, staticmethod, types.BuiltinFunctionType))
+        if isinstance(bound, METHODS)
         and name not in OWN
         and not (name.startswith("__") and name.endswith("__"))
     )
@@ -148,7 +158,7 @@ def a_class(agent: Any, value: type) -> dict[str, Any]:
             name for name in SPECIAL if meta is not type and any(name in vars(kind) for kind in meta.__mro__[:-2])
         ),
         "names": sorted({str(name) for kind in value.__mro__ for name in vars(kind)} - OWN),
-        "compares": any(name in COMPARING for name in own),
+        "compares": any(name in COMPARING for name in own) and value not in CONTAINERS,
         "hashed": value.__hash__ is object.__hash__,
         "abstract": [name for name in ABSTRACT if is_a(value, getattr(collections.abc, name))],
         "enum": isinstance(value, enum.EnumType),
@@ -217,4 +227,4 @@ def base_value(value: Any) -> tuple[Any] | None:
 
 def container_base(kind: type) -> Any:
     """The container that a class derives from."""
-    return next((base for base in CONTAINERS if kind is not base and issubclass(kind, base)), None)
+    return next((base for base in CONTAINERS if issubclass(kind, base)), None)

@@ -13,13 +13,14 @@ from __future__ import annotations
 import collections.abc
 import datetime
 import types
+import unittest
 from typing import Any
 
-from probity_describe import ABSTRACT, COMPARING, SPECIAL, VALUES
+from probity_describe import ABSTRACT, COMPARING, SPECIAL, TOLD, VALUES
 from probity_wire import Decoder, Malformed
 
 _own: dict[type, tuple[Any, int, dict[str, Any]]] = {}  # classes that stand for others: border, number, description
-_making = object()
+_making = "__probity_made__"  # marks the classes that stand for others
 REAL_BASES = (*VALUES, datetime.tzinfo)
 
 
@@ -29,9 +30,30 @@ def told_of(kind: type) -> tuple[Any, int, dict[str, Any]]:
     if known is None:
         for base in kind.__mro__:
             if base in _own:
-                _own[base][0].refuse("derives a class from a class of the code under test (%s)" % base.__qualname__)
+                _own[base][0].refuse("derives a class as it cannot be (%s)" % kind.__qualname__)
         raise TypeError("no class of the code under test")
     return known
+
+
+def derive(kind: Any, name: str, bases: tuple[type, ...], parts: dict[str, Any], named: dict[str, Any]) -> None:
+    """Have a class of the tests that derives from classes across made there, too; its methods stay here."""
+    border = next(_own[base][0] for base in kind.__mro__ if base in _own)
+    if issubclass(kind, (unittest.TestCase, *VALUES)):
+        return
+    there = [base for base in bases if base in _own or border.is_standard(base)]
+    if len(there) != len(bases):
+        return  # refused when it is used
+    told = {key: value for key, value in parts.items() if key not in UNTOLD}
+    number = border.derive(name, there, told, named)
+    base = border.told[number]
+    _own[kind] = border, number, {**base, "names": [*base["names"]]}
+    border.keep(number, kind)
+
+
+UNTOLD = frozenset(
+    {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__classcell__", "__firstlineno__"}
+    | {"__static_attributes__", "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
+)
 
 
 class Class(type):
@@ -42,6 +64,8 @@ class Class(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], parts: dict[str, Any], **named: Any) -> None:
         super().__init__(name, bases, parts)
+        if _making not in parts and not issubclass(cls, BaseException):
+            derive(cls, name, bases, parts, named)
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
         if cls not in _own and issubclass(cls, BaseException):
@@ -122,13 +146,13 @@ class Standing:
 class Bound:
     """A method, not called yet."""
 
-    def __init__(self, of: Any, name: str) -> None:
-        self.of, self.name = of, name
+    def __init__(self, of: Any, name: str, first: tuple[Any, ...] = ()) -> None:
+        self.of, self.name, self.first = of, name, first
         self.__name__ = self.__qualname__ = name
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         border = told_of(self.of if isinstance(self.of, type) else type(self.of))[0]
-        return border.call(self, args, named)
+        return border.call(self, (*self.first, *args), named)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("pytestmark",):
@@ -151,16 +175,26 @@ class Method:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.owner: Any = None  # set once its class is made
 
     def __get__(self, of: Any, kind: Any = None) -> Any:
-        return Bound(kind if of is None else of, self.name)
+        if of is None:
+            return Bound(kind, self.name)
+        if _making not in vars(type(of)) and isinstance(self.owner, type):
+            # Reached from a method of the tests by `super()`, or not overridden: the class's own.
+            return Bound(self.owner, self.name, (of,))
+        return Bound(of, self.name)
 
 
 def special(name: str) -> Any:
     """A special method that asks the other side."""
 
     def method(self: Any, *args: Any) -> Any:
-        return told_of(type(self))[0].special(self, name, args)
+        border = told_of(type(self))[0]
+        if _making not in vars(type(self)):
+            owner = next(kind for kind in type(self).__mro__ if vars(kind).get(name) is method)
+            return border.call(Bound(owner, name), (self, *args), {})
+        return border.special(self, name, args)
 
     method.__name__ = name
     return method
@@ -254,7 +288,7 @@ def make(border: Any, number: int, told: dict[str, Any]) -> Any:
         module.__dict__["_probity"] = border, bool(told.get("dynamic")), set()
         border.keep(number, module)
         if told.get("package"):
-            module.__dict__["__path__"] = []
+            module.__dict__["__path__"] = border.folders(module.__name__)
         bind(border, module, told.get("attributes"))
         return module
     if kind == "class":
@@ -281,7 +315,7 @@ def bind(border: Any, module: Module, attributes: Any) -> None:
         module.__dict__.pop(name, None)
     names.clear()
     for name, form in attributes.items():
-        if name.startswith("__") and name not in ("__all__", "__version__", "__doc__", "__author__"):
+        if name.startswith("__") and name not in TOLD:
             raise Malformed("a module binds what it cannot")
         names.add(name)
         if isinstance(form, list) and form:
@@ -302,6 +336,8 @@ def make_class(border: Any, number: int, told: dict[str, Any]) -> Any:
         bases.insert(0, Standing)
     parts: dict[str, Any] = {name: Method(name) for name in texts(told, "methods")}
     parts.update((name, special(name)) for name in texts(told, "special") if name in SPECIAL)
+    parts["__init__"] = Method("__init__")
+    parts[_making] = True
     valued = any(issubclass(base, VALUES) for base in bases)
     if not valued or told.get("compares"):
         parts.update((name, comparing(name)) for name in COMPARING)
@@ -319,6 +355,9 @@ def make_class(border: Any, number: int, told: dict[str, Any]) -> Any:
     except (TypeError, ValueError) as error:
         raise Malformed("a class cannot be: %s" % error) from None
     _own[kind] = border, number, told
+    for part in parts.values():
+        if isinstance(part, Method):
+            part.owner = kind
     for name in told["abstract"]:
         if name in ABSTRACT:
             getattr(collections.abc, name).register(kind)

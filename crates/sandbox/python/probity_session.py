@@ -179,7 +179,9 @@ class Session:
                 if config.border is not None:
                     with open(config.border, encoding="ascii") as file:
                         answers = file.read().splitlines()
-                    self.border = probity_across.install(config.across, answers, self.records.write)
+                    self.border = probity_across.install(
+                        config.across, answers, config.project_folders, self.records.write
+                    )
             except BaseException as error:
                 self.records.write({"event": "runner-error", "message": self.records.describe(error)})
                 return SETUP_FAILED

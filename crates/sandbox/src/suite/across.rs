@@ -10,8 +10,10 @@
 //! was answered before, and handed on. What it does instead of answering fails the test that
 //! asked.
 
-use probity_core::budget::{Budget, Limit};
-use probity_core::quantity::{ByteSize, Fuel, WallTime};
+use std::collections::BTreeMap;
+
+use probity_core::budget::Budget;
+use probity_core::quantity::{ByteSize, Fuel};
 use probity_core::verify::{
     CheckReport, Cause, Finding, Level, Observer, SuiteEnd, TestOutcome,
 };
@@ -137,6 +139,21 @@ fn used(run: &Run) -> Used {
     }
 }
 
+fn note(message: String) -> Finding {
+    Finding {
+        level: Level::Note,
+        ..Finding::error(message)
+    }
+}
+
+/// What is said of files and classes whose tests cannot be collected across a border.
+pub(super) fn refused(not_begun: &BTreeMap<String, String>) -> impl Iterator<Item = Finding> {
+    not_begun
+        .iter()
+        .filter(|(_, reason)| reason.starts_with(NOT_ISOLATED))
+        .map(|(id, reason)| note(format!("{}: {}", clean(id), clean(reason))))
+}
+
 impl SuiteRun<'_> {
     /// Runs the suite with its two sides apart, and reports.
     pub(super) fn report_across(&self, observe: Observer<'_>) -> CheckReport {
@@ -163,12 +180,9 @@ impl SuiteRun<'_> {
             })
             .count();
         if refused > 0 {
-            report.findings.push(Finding {
-                level: Level::Note,
-                ..Finding::error(format!(
-                    "{refused} tests cannot be isolated; the reason is with each of them"
-                ))
-            });
+            report.findings.push(note(format!(
+                "{refused} tests cannot be isolated; the reason is with each of them"
+            )));
         }
         report
     }

@@ -349,6 +349,7 @@ impl SuiteRun<'_> {
             Some(version) => format!("{} {version}", manifest.language),
             None => manifest.title(),
         };
+        let refused = super::across::refused(&records.not_begun);
         let runner = records
             .runner
             .unwrap_or_else(|| self.wanted.runner.name().to_owned());
@@ -357,6 +358,7 @@ impl SuiteRun<'_> {
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
         }
+        report.findings.extend(refused);
         let report = match records.broken {
             // The results stay as evidence, but nothing is concluded from them.
             Some(message) => CheckReport {

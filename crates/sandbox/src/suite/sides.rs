@@ -2,9 +2,11 @@
 //! tests see, and what the code under test sees.
 //!
 //! Invariants: no file of the code under test is among the tests', and no test among the
-//! others, so that neither can be imported or read on the wrong side.
+//! others, so that neither can be imported or read on the wrong side; of a package that holds tests
+//! the others get empty `__init__.py` files.
 
 use probity_core::spec::SuiteCheck;
+use probity_core::repo::File;
 use probity_core::{Repo, RepoPath};
 
 /// Folders that hold tests and what they expect.
@@ -30,10 +32,26 @@ impl Sides {
             }
             kept
         };
+        let mut tests = without(base, &|path| {
+            is_module(path.as_str(), wanted) && !is_test(path.as_str())
+        });
+        // Where tests are within a package, they keep their names only if it is one.
+        let within: Vec<RepoPath> = tests
+            .files()
+            .iter()
+            .filter(|(path, _)| is_module(path.as_str(), wanted))
+            .flat_map(|(path, _)| path.parents())
+            .filter_map(|folder| folder.join("__init__.py").ok())
+            .filter(|init| is_module(init.as_str(), wanted) && base.get(init).is_some())
+            .collect();
+        for init in within {
+            if tests.get(&init).is_none() {
+                // What was a file before can be one again.
+                let _ = tests.insert(&init, File::regular(Vec::new()));
+            }
+        }
         Self {
-            tests: without(base, &|path| {
-                is_module(path.as_str(), wanted) && !is_test(path.as_str())
-            }),
+            tests,
             candidate: without(patched, &|path| is_test(path.as_str())),
         }
     }

@@ -17,7 +17,6 @@ Absent: trust in what answers.
 
 from __future__ import annotations
 
-import enum
 import importlib.abc
 import importlib.machinery
 import io
@@ -251,7 +250,7 @@ class Border:
 
     def is_standard(self, kind: type) -> bool:
         """Whether a class is one of the standard library, there as here."""
-        return standard(kind) is not None
+        return describe.named_standard(kind) is not None
 
     def folders(self, name: str) -> list[str]:
         """Where trusted modules may be that are within a package across: tests."""
@@ -286,14 +285,17 @@ class Border:
         number = self.kept_numbers.get(id(value))
         if number is not None:
             return self.kept_form(value, number)
-        known = describe.standard(value) or standard(value)
+        known = describe.standard(value) or describe.named_standard(value)
         if known is not None:
             return known
         if isinstance(value, types.TracebackType):
             return None
+        if isinstance(value, (io.TextIOWrapper, io.BufferedReader)) and value.readable():
+            rest = value.read()  # an open file goes along as what is left of it
+            return encoder.value(io.StringIO(rest) if isinstance(rest, str) else io.BytesIO(rest), depth)
         if isinstance(value, BaseException) and describe.standard(type(value)):
             return ["E", describe.standard(type(value)), *(encoder.value(part, depth + 1) for part in value.args)]
-        functions = (types.FunctionType, types.MethodType, partial)
+        functions = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, partial, proxies.Bound)
         if isinstance(value, (*functions, Iterator, BaseException)) and not isinstance(value, io.IOBase):
             self.kept_numbers[id(value)] = number = len(self.kept)
             self.kept.append(value)
@@ -469,35 +471,12 @@ def error_or_type(module: Any = None, name: Any = None) -> Any:
     return value
 
 
-def standard(value: Any) -> list[Any] | None:
-    """The form of a class, function or module of the standard library, to be looked up on the other side."""
-    if isinstance(value, enum.Enum):
-        name, parts = type(value).__module__, "%s.%s" % (type(value).__qualname__, value._name_)
-    elif isinstance(value, types.ModuleType):
-        name, parts = value.__name__, ""
-    else:
-        if not isinstance(value, (type, types.BuiltinFunctionType, types.FunctionType)) and type(value).__name__ not in (
-            "method_descriptor",
-            "wrapper_descriptor",
-            "classmethod_descriptor",
-        ):
-            return None
-        owner = getattr(value, "__objclass__", None) or getattr(value, "__self__", None)
-        owner = owner if isinstance(owner, type) else None
-        name = getattr(value, "__module__", None) or getattr(owner, "__module__", None)
-        parts = getattr(value, "__qualname__", "")
-    if not isinstance(name, str) or name.partition(".")[0] not in sys.stdlib_module_names:
-        return None
-    found: Any = sys.modules.get(name)
-    for part in parts.split(".") if parts else ():
-        found = getattr(found, part, None)
-    return ["S", name, parts] if found is value or (found is not None and found == value) else None
-
-
 def paths_in(args: Sequence[Any]) -> list[str]:
     """The files that arguments name: files, those in folders below /tmp, and those that could be made in such."""
     found: list[str] = []
     for value in args:
+        if type(value) in (list, tuple):
+            found.extend(paths_in(value))
         if not isinstance(value, (str, os.PathLike)) or isinstance(value, proxies.Standing):
             continue
         path = os.fspath(value)

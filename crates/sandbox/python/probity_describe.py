@@ -3,7 +3,7 @@
     {"kind": "module", "name", "package", "dynamic", "attributes"}
     {"kind": "class", "module", "name", "bases": [value…], "methods", "special", "of-class", "names", "ordered", "hashed",
      "abstract": names in collections.abc, "enum", "container", "dynamic"}
-    {"kind": "function", "module", "name", "qualname", "doc", "binds"}
+    {"kind": "function", "module", "name", "qualname", "doc", "binds", "standard": its form in the standard library}
     {"kind": "error", "type", "args", "text", "fields", "cause"}
     {"kind": "object", "type"}
 
@@ -81,6 +81,7 @@ def describe(agent: Any, value: Any, number: int) -> dict[str, Any]:
             "name": text(value.__name__),
             "qualname": text(value.__qualname__),
             "doc": text(value.__doc__),
+            "standard": named_standard(value),
             "binds": isinstance(value, types.FunctionType),
         }
     return {"kind": "object", "type": agent.object(type(value))}
@@ -228,3 +229,28 @@ def base_value(value: Any) -> tuple[Any] | None:
 def container_base(kind: type) -> Any:
     """The container that a class derives from."""
     return next((base for base in CONTAINERS if issubclass(kind, base)), None)
+
+
+def named_standard(value: Any) -> list[Any] | None:
+    """The form of a class, function or module of the standard library, to be looked up on the other side."""
+    if isinstance(value, enum.Enum):
+        name, parts = type(value).__module__, "%s.%s" % (type(value).__qualname__, value._name_)
+    elif isinstance(value, types.ModuleType):
+        name, parts = value.__name__, ""
+    else:
+        if not isinstance(value, (type, types.BuiltinFunctionType, types.FunctionType)) and type(value).__name__ not in (
+            "method_descriptor",
+            "wrapper_descriptor",
+            "classmethod_descriptor",
+        ):
+            return None
+        owner = getattr(value, "__objclass__", None) or getattr(value, "__self__", None)
+        owner = owner if isinstance(owner, type) else None
+        name = getattr(value, "__module__", None) or getattr(owner, "__module__", None)
+        parts = getattr(value, "__qualname__", "")
+    if not isinstance(name, str) or name.partition(".")[0] not in sys.stdlib_module_names:
+        return None
+    found: Any = sys.modules.get(name)
+    for part in parts.split(".") if parts else ():
+        found = getattr(found, part, None)
+    return ["S", name, parts] if found is value or (found is not None and found == value) else None

@@ -16,7 +16,7 @@ import types
 import unittest
 from typing import Any
 
-from probity_describe import ABSTRACT, COMPARING, SPECIAL, TOLD, VALUES
+from probity_describe import ABSTRACT, COMPARING, SPECIAL, TOLD, VALUES, named_standard
 from probity_wire import Decoder, Malformed
 
 _own: dict[type, tuple[Any, int, dict[str, Any]]] = {}  # classes that stand for others: border, number, description
@@ -51,8 +51,9 @@ def derive(kind: Any, name: str, bases: tuple[type, ...], parts: dict[str, Any],
 
 
 UNTOLD = frozenset(
-    {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__classcell__", "__firstlineno__"}
-    | {"__static_attributes__", "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
+    {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__classcell__", "__classdictcell__"}
+    | {"__firstlineno__", "__static_attributes__", "__conditional_annotations__", "__annotations__", "__annotate__"}
+    | {"__annotate_func__", "__annotations_cache__", "__orig_bases__", "__parameters__", "__type_params__"}
 )
 
 
@@ -241,7 +242,13 @@ class Function:
     def __init__(self, border: Any, told: dict[str, Any]) -> None:
         names = {"__module__": "module", "__name__": "name", "__qualname__": "qualname", "__doc__": "doc"}
         self.__dict__.update({name: told.get(key) for name, key in names.items()})
-        self.__dict__["_probity"] = border, bool(told.get("binds"))
+        self.__dict__["_probity"] = border, bool(told.get("binds")), told.get("standard")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or self._probity[2] is not None and self._probity[2] == named_standard(other)
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         return self._probity[0].call(self, args, named)

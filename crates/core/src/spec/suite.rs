@@ -14,7 +14,7 @@ use crate::RepoPath;
 /// Most test ids in one spec, in all lists together.
 pub const MAX_TEST_IDS: usize = 200_000;
 /// Most modules of a suite that are reached across a border.
-pub const MAX_ACROSS: usize = 50;
+const MAX_ACROSS: usize = 50;
 /// Longest test id, in bytes.
 pub const MAX_TEST_ID: usize = 4096;
 
@@ -35,7 +35,7 @@ pub struct SuiteCheck {
     /// What gets a guest of its own. Default: the suite; with `across` always each test.
     pub isolation: SuiteIsolation,
     /// Top-level modules that the tests reach only across a border: they live in another
-    /// guest than the tests. At most [`MAX_ACROSS`], only with pytest. Default none.
+    /// guest than the tests. 1 to 50, only with pytest. Default none.
     pub across: Vec<String>,
     /// What must come out.
     pub expectation: Expectation,

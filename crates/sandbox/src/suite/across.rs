@@ -81,7 +81,8 @@ impl Talk {
     fn hear(&mut self, run: &Run) -> Result<(), NoAnswer> {
         let mut lines = run.results.split(|byte| *byte == b'\n');
         for before in &self.answers {
-            if lines.next() != Some(before.as_bytes()) {
+            let again = lines.next().unwrap_or_default();
+            if !without_addresses(again).eq(without_addresses(before.as_bytes())) {
                 return Err(NoAnswer(
                     "the code under test answers differently when asked the same again".to_owned(),
                 ));
@@ -117,6 +118,17 @@ impl Talk {
         }
         Ok(())
     }
+}
+
+/// The bytes without the digits of addresses, which a longer conversation moves.
+fn without_addresses(answer: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    let mut before = [0; 2];
+    let mut inside = false;
+    answer.iter().copied().filter(move |byte| {
+        inside = (inside || before == *b"0x") && byte.is_ascii_hexdigit();
+        before = [before[1], *byte];
+        !inside
+    })
 }
 
 /// The last record, if the guest ended early by it, and the records before it.

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, NoReturn
 
+import probity_across
+import probity_candidate
 import probity_records
 import probity_standins
 from probity_standins import imports
@@ -72,6 +74,8 @@ class Config:
     calls: list[list[Any]] = field(default_factory=list)
     pause: bool = False
     bundled: list[str] = field(default_factory=list)
+    across: list[str] = field(default_factory=list)
+    border: str | None = None
 
     @property
     def project_folders(self) -> list[str]:
@@ -89,8 +93,10 @@ def main(config_path: str) -> None:
     """
     global _paused
     with open(config_path, encoding="utf-8") as file:
-        config = json.load(file)
-    session = Session(Config(**config))
+        config = Config(**json.load(file))
+    if config.runner == "candidate":
+        return answer(config)
+    session = Session(config)
     code = session.begin()
     if code is not None:
         leave(code)
@@ -99,9 +105,25 @@ def main(config_path: str) -> None:
     _paused = session
 
 
-def proceed(ids: str) -> NoReturn:
-    """Go on with a session that was paused: with the tests or calls of the JSON list `ids`, in hexadecimal."""
+def answer(config: Config) -> None:
+    """Be the side of a border where the code under test lives, and answer what was asked so far."""
+    assert config.border is not None
+    prepare(config)
+    probity_candidate.begin(config.across, config.border, config.results)
+    gc.collect()
+    gc.freeze()
+
+
+def proceed(ids: str, answers: str | None = None) -> NoReturn:
+    """Go on with a session that was paused: with the tests or calls of the JSON list `ids`, in
+    hexadecimal.
+
+    If it has a border, with the answers that come from there, written likewise.
+    """
     assert _paused is not None
+    if answers is not None:
+        assert _paused.border is not None
+        _paused.border.proceed(json.loads(bytes.fromhex(answers)))
     random.seed(_paused.config.seed)
     leave(_paused.proceed(json.loads(bytes.fromhex(ids))))
 
@@ -151,6 +173,7 @@ class Session:
         self.config = config
         self.records = probity_records.Records(config.results, config.results_size)
         self.run: Any = None
+        self.border: probity_across.Border | None = None
 
     def begin(self) -> int | None:
         """Set it up and run it, whole or up to its pause; the exit code if it came to its end."""
@@ -160,6 +183,12 @@ class Session:
                 prepare(config)
                 runner = import_runner(config.runner)
                 names = shadowed(config.project_folders + config.site)
+                if config.border is not None:
+                    with open(config.border, encoding="ascii") as file:
+                        answers = file.read().splitlines()
+                    self.border = probity_across.install(
+                        config.across, answers, config.project_folders, self.records.write
+                    )
             except BaseException as error:
                 self.records.write({"event": "runner-error", "message": self.records.describe(error)})
                 return SETUP_FAILED

@@ -1,10 +1,12 @@
 //! Test suites: the repository's own tests, run in a guest, one result per test.
 
+mod across;
 mod environment;
 mod live;
 mod lock;
 mod records;
 mod run;
+mod sides;
 mod support;
 mod units;
 mod wheel;

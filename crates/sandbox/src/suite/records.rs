@@ -3,7 +3,7 @@
 //! The bytes come from a guest in which untrusted code ran: every line is parsed strictly,
 //! and whatever is not of the agreed form breaks the suite instead of being passed over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use probity_core::verify::{CollectError, SuiteRecord, TestOutcome};
 use serde::Deserialize;
@@ -28,6 +28,8 @@ pub(super) struct Records {
     pub(super) broken: Option<String>,
     /// The ids that were collected, in the runner's order.
     pub(super) collected: Vec<String>,
+    /// Why files and classes were skipped as a whole, by id.
+    pub(super) not_begun: BTreeMap<String, String>,
     /// What could not be collected, by id.
     not_collected: BTreeSet<String>,
 }
@@ -44,7 +46,10 @@ enum Line {
         path: String,
         message: String,
     },
-    CollectSkip {},
+    CollectSkip {
+        path: String,
+        reason: String,
+    },
     Collected {
         ids: Vec<String>,
     },
@@ -110,7 +115,7 @@ impl Records {
                 Line::Result { id, .. } => self.records.extend(course.ended(id)),
                 Line::Session { .. }
                 | Line::CollectError { .. }
-                | Line::CollectSkip {}
+                | Line::CollectSkip { .. }
                 | Line::Collected { .. }
                 | Line::InternalError { .. }
                 | Line::Interrupted { .. }
@@ -142,7 +147,9 @@ impl Records {
                     }));
                 }
             }
-            Line::CollectSkip {} => {}
+            Line::CollectSkip { path, reason } => {
+                self.not_begun.insert(path, reason);
+            }
             Line::Collected { ids } => self.collected.extend(ids),
             Line::Start { id } => self.records.push(SuiteRecord::Start { id }),
             Line::Result {
@@ -258,11 +265,22 @@ impl Records {
 
     /// Notes that the guest ended during a test, and why.
     pub(super) fn note_lost(&mut self, id: &str, why: &str) {
+        self.note(id, TestOutcome::Incomplete, Some(why), None);
+    }
+
+    /// Notes how a test ended that did not report it itself.
+    pub(super) fn note(
+        &mut self,
+        id: &str,
+        outcome: TestOutcome,
+        message: Option<&str>,
+        reason: Option<&str>,
+    ) {
         self.records.push(SuiteRecord::Result {
             id: id.to_owned(),
-            outcome: TestOutcome::Incomplete,
-            message: Some(why.to_owned()),
-            reason: None,
+            outcome,
+            message: message.map(str::to_owned),
+            reason: reason.map(str::to_owned),
             stdout: None,
             stderr: None,
             standins: Vec::new(),

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread;
 
+use probity_core::Repo;
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use probity_core::spec::{Check, SuiteCheck, SuiteIsolation};
@@ -34,6 +35,9 @@ const LISTED: usize = 20;
 const REPO: &str = "/repo";
 const CONFIG: &str = "/run/probity.json";
 const RESULTS: &str = "/dev/results";
+/// The runner that answers across a border.
+const CANDIDATE: &str = "candidate";
+const BORDER: &str = "/run/probity-border";
 
 /// What `main.py` in the guest is told.
 #[derive(Serialize)]
@@ -49,6 +53,8 @@ struct Config<'a> {
     only: Option<&'a [String]>,
     pause: bool,
     results_size: u64,
+    across: &'a [String],
+    border: Option<&'a str>,
 }
 
 /// What a guest does of the suite.
@@ -60,6 +66,10 @@ pub(super) enum Stage<'a> {
     Collect,
     /// These tests.
     Only(&'a [String]),
+    /// Its beginning, with these answers from the other side of the border.
+    CollectWith(&'a [String]),
+    /// No test: the other side of the border answers these messages.
+    Answer(&'a [String]),
 }
 
 /// What the guests of a suite used of its budget.
@@ -109,8 +119,13 @@ pub struct SuiteRun<'a> {
     pub check: &'a Check,
     /// What it asks for.
     pub wanted: &'a SuiteCheck,
-    /// The tree under test, with trusted tests laid over it.
+    /// The tree that tests see: the one under test with trusted tests laid over it, or, where
+    /// that is reached across a border, the trusted one.
     pub laid: &'a Laid,
+    /// The tree under test.
+    pub patched: &'a Repo,
+    /// The tree on the other side of the border, if there is one.
+    pub candidate: Option<&'a Repo>,
     /// What its guests depend on beside their files.
     pub conditions: &'a Conditions,
 }
@@ -147,6 +162,9 @@ impl SuiteRun<'_> {
     /// Runs the suite and reports. Meanwhile `observe` is told how far it is.
     #[must_use]
     pub fn report(&self, observe: Observer<'_>) -> CheckReport {
+        if !self.wanted.across.is_empty() && self.candidate.is_none() {
+            return self.report_across(observe);
+        }
         let session = match self.wanted.isolation {
             SuiteIsolation::Suite => self.session(observe),
             SuiteIsolation::File | SuiteIsolation::Test => self.session_in_units(observe),
@@ -261,12 +279,20 @@ impl SuiteRun<'_> {
     fn mounts(&self, stage: Stage<'_>, results: ByteSize) -> Result<Mounts, String> {
         let (skip, only): (&[String], _) = match stage {
             Stage::Without(skip) => (skip, None),
-            Stage::Collect => (&[], None),
+            Stage::Collect | Stage::CollectWith(_) | Stage::Answer(_) => (&[], None),
             Stage::Only(only) => (&[], Some(only)),
+        };
+        let trusted = &self.laid.repo;
+        let (said, runner, repo) = match stage {
+            Stage::Answer(said) => (Some(said), CANDIDATE, self.candidate.unwrap_or(trusted)),
+            Stage::CollectWith(said) => (Some(said), self.wanted.runner.name(), trusted),
+            Stage::Without(_) | Stage::Collect | Stage::Only(_) => {
+                (None, self.wanted.runner.name(), trusted)
+            }
         };
         let config = Config {
             root: REPO,
-            runner: self.wanted.runner.name(),
+            runner,
             results: RESULTS,
             python_path: &self.wanted.python_path,
             site: ["/site"],
@@ -274,18 +300,29 @@ impl SuiteRun<'_> {
             seed: self.conditions.seed,
             skip,
             only,
-            pause: matches!(stage, Stage::Collect),
+            pause: !matches!(stage, Stage::Without(_) | Stage::Only(_)),
             results_size: results.0,
+            across: &self.wanted.across,
+            border: said.map(|_| BORDER),
         };
         let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
         let mut mounts = Mounts::new(Devices::Usual);
-        let seals = FileSeals {
-            files: self.laid.sealed.iter().map(ToString::to_string).collect(),
-            names: self.laid.closed_names.clone(),
-        };
-        mounts.sealed_folder(REPO, self.laid.repo.root(), seals);
+        match said.filter(|_| runner == CANDIDATE) {
+            // Nothing of the tests is there that could be sealed.
+            Some(_) => mounts.folder(REPO, repo.root(), Access::Writable),
+            None => {
+                let seals = FileSeals {
+                    files: self.laid.sealed.iter().map(ToString::to_string).collect(),
+                    names: self.laid.closed_names.clone(),
+                };
+                mounts.sealed_folder(REPO, repo.root(), seals);
+            }
+        }
         mounts.empty("/tmp", Access::Writable);
         mounts.bytes(CONFIG, config);
+        if let Some(said) = said {
+            mounts.bytes(BORDER, said.join("\n").into_bytes());
+        }
         mounts.device(RESULTS, Device::Results);
         Ok(mounts)
     }
@@ -312,7 +349,15 @@ impl SuiteRun<'_> {
 
     pub(super) fn stopped(&self, cause: Cause) -> CheckReport {
         let message = cause.to_string();
-        CheckReport::stopped(self.check, Assurance::InGuest, cause, message)
+        CheckReport::stopped(self.check, self.assurance(), cause, message)
+    }
+
+    /// How far a result of this suite can be trusted.
+    const fn assurance(&self) -> Assurance {
+        match self.candidate {
+            Some(_) => Assurance::Isolated,
+            None => Assurance::InGuest,
+        }
     }
 
     fn judge(&self, session: Session) -> CheckReport {
@@ -329,15 +374,17 @@ impl SuiteRun<'_> {
             Some(version) => format!("{} {version}", manifest.language),
             None => manifest.title(),
         };
+        let refused = super::across::refused(&records.not_begun);
         let runner = records
             .runner
             .unwrap_or_else(|| self.wanted.runner.name().to_owned());
         let judgement = judge_suite(&self.wanted.expectation, records.records, &session.end);
-        let mut report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
+        let mut report = judgement.into_report(self.check, self.assurance(), title, runner);
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
             suite.tree = Some(self.laid.repo.digest());
         }
+        report.findings.extend(refused);
         let report = match records.broken {
             // The results stay as evidence, but nothing is concluded from them.
             Some(message) => CheckReport {

@@ -9,7 +9,7 @@ with one answer more. So the same messages come in the same order, up to the one
     refuse   reason           the test does what cannot be taken across; likewise
     broken   reason           an answer is not of the agreed form, which is the fault of the code under test; likewise
 
-Invariants: nothing that comes in is executed or imported; it is decoded to values, stand-ins, and error classes of the
+Invariants: nothing that comes in is executed; it is decoded to values, stand-ins, and error classes of the
 standard library. Stand-ins are compared with nothing. An answer of the wrong form, or a refusal, ends the test at once,
 whatever the test catches.
 Absent: trust in what answers.
@@ -30,12 +30,12 @@ from functools import partial
 from typing import Any, NoReturn
 
 import probity_describe as describe
+import probity_identity
 import probity_proxies as proxies
 from probity_wire import Decoder, Encoder, Malformed, TooDeep, encode_json, fill, parse
 
 FILES = 200  # most files that go along with one message
 FILE_BYTES = 1 << 20  # most bytes of them together
-NOT_ERRORS = frozenset({"unittest", "doctest", "bdb", "pdb", "test"})  # modules whose exceptions steer a runner
 
 
 class Border:
@@ -50,12 +50,16 @@ class Border:
         self.told: dict[int, dict[str, Any]] = {}  # descriptions by the number of an object
         self.made: dict[int, Any] = {}  # what stands for them
         self.numbers: dict[int, int] = {}
+        self.noted: list[Any] = []
+        self.ahead: dict[int, list[Any]] = {}  # what iterators of the other side gave before it was asked for
+        self.named: set[int] = set()  # members of enumerations that tests have named
         self.kept: list[Any] = []  # what messages mention of ours; the place is its number
         self.kept_numbers: dict[int, int] = {}
         self.request: list[Any] = []
         self.env = dict(os.environ)
         self.folder = os.getcwd()
         self.files: dict[str, bytes | None] = {}
+        self.folders_along: set[str] = set()
         self.project: list[str] = []
         self.getters: dict[int, Any] = {}
 
@@ -157,6 +161,11 @@ class Border:
                 raise Malformed("a container is none of the request's")
             self.refill(encoder.held[place], form)
         if "value" in answer:
+            ahead = pair(answer.get("ahead", [0, []]))
+            if not isinstance(ahead[0], int) or not isinstance(ahead[1], list):
+                raise Malformed("what was read ahead is no list")
+            if ahead[1]:
+                self.ahead[ahead[0]] = [decoder.value(form) for form in ahead[1]]
             return "value", result
         if not isinstance(error, BaseException):
             raise Malformed("an answer says nothing")
@@ -224,6 +233,9 @@ class Border:
 
     def special(self, of: Any, name: str, args: Sequence[Any]) -> Any:
         """A call of a special method."""
+        ahead = self.ahead.get(self.numbers.get(id(of), -1)) if name == "__next__" else None
+        if ahead:
+            return ahead.pop(0)
         encoder = Encoder(self.other)
         message: dict[str, Any] = {"do": "special", "of": self.encode(of, encoder), "name": name}
         message["args"] = [self.encode(value, encoder) for value in args]
@@ -275,7 +287,8 @@ class Border:
         """The form of what is not a plain value."""
         number = self.numbers.get(id(value))
         if number is not None:
-            return ["h", number]
+            unread = len(self.ahead.pop(number, ()))
+            return ["w", number, unread] if unread else ["h", number]
         if isinstance(value, (operator.itemgetter, operator.attrgetter, operator.methodcaller)):
             value = self.getters.setdefault(id(value), partial(value))
         if isinstance(value, proxies.Bound):
@@ -337,6 +350,7 @@ class Border:
         """What stands for an object."""
         if number in self.made:
             return self.made[number]
+        # Objects are made anew each time: two that were one would be equal in a list, whatever they hold.
         if not isinstance(number, int) or number not in self.told:
             raise Malformed("an object was not described")
         return proxies.make(self, number, self.told[number])
@@ -344,8 +358,27 @@ class Border:
     def keep(self, number: int, stand_in: Any) -> Any:
         """Let something stand for an object from now on."""
         self.made[number] = stand_in
+        return self.note(number, stand_in)
+
+    def note(self, number: int, stand_in: Any) -> Any:
+        """Remember what something stands for."""
         self.numbers[id(stand_in)] = number
+        self.noted.append(stand_in)  # or another would get its address
         return stand_in
+
+    def member(self, number: Any) -> Any:
+        """A member of an enumeration that the tests name."""
+        self.named.add(number)
+        try:
+            return self.stand_in(number)
+        except Malformed as error:
+            self.end({"event": "broken", "reason": str(error)})
+
+    def same(self, one: Any, other: Any) -> bool:
+        """`is`, also for what stands for one object."""
+        if isinstance(one, proxies.Standing) and isinstance(other, proxies.Standing):
+            return self.numbers.get(id(one)) == self.numbers.get(id(other))
+        return one is other
 
     # environment and files
 
@@ -360,6 +393,7 @@ class Border:
         folder = os.getcwd()
         if folder != self.folder:
             message["folder"] = self.folder = folder
+            self.folders_along.add(folder)
             self.add_files(message, [folder])
 
     def add_files(self, message: dict[str, Any], args: Sequence[Any]) -> None:
@@ -374,6 +408,7 @@ class Border:
             if len(found) >= FILES or size > FILE_BYTES:
                 self.refuse("passes more files than go along")
             self.files[path] = content
+            self.folders_along.add(os.path.dirname(path))
             found.append([path, None if content is None else content.hex()])
         if found:
             message["files"] = message.get("files", []) + found
@@ -388,6 +423,8 @@ class Border:
             content = None if digits is None else bytes.fromhex(digits)
         except ValueError:
             raise Malformed("a file is not in hexadecimal") from None
+        if os.path.dirname(path) not in self.folders_along or (path not in self.files and os.path.exists(path)):
+            raise Malformed("it writes over a file of the tests")
         self.files[path] = content
         try:
             if content is None:
@@ -430,6 +467,7 @@ def install(
     """Let the modules with these names be across. `project` are the folders that it is imported from."""
     border = Border(tops, answers, write)
     border.project = list(project)
+    probity_identity.install(border.same)
     sys.meta_path.insert(0, Finder(border))
     return border
 
@@ -458,15 +496,8 @@ def error_or_type(module: Any = None, name: Any = None) -> Any:
             return kind
     if (module, name) == ("types", "NoneType"):
         return type(None)
-    top = module.partition(".")[0]
-    value = getattr(sys.modules.get(module), name, None)
-    if (
-        top not in sys.stdlib_module_names
-        or top in NOT_ERRORS
-        or not isinstance(value, type)
-        or not issubclass(value, BaseException)
-        or value.__module__ != module
-    ):
+    value = getattr(importlib.import_module(module), name, None) if module in describe.ERROR_MODULES else None
+    if not isinstance(value, type) or not issubclass(value, BaseException) or value.__module__ != module:
         raise Malformed("there is no error class `%s.%s` here" % (module, name))
     return value
 

@@ -15,10 +15,11 @@ and beside these, where it matters, "env": what changed in the environment, "fol
 [[path, content in hexadecimal, or null where there is none yet]…].
 
 Answers: {"value": value}, {"error": value}, or {"call": n, "args": …, "named": …} where a function of the tests is to be
-called, whose result is the next message. Beside it "new": descriptions of what is mentioned for the first time,
+called, whose result is the next message. Beside it "ahead": [n, what the iterator
+n gives next], "new": descriptions of what is mentioned for the first time,
 "held": what containers of the request hold now, "changed": attributes of modules, "warned", "out", "err", "files".
 
-Tags beside those of probity_wire.py: ["h", n] an object here, ["m", n, name] its method, ["v", base, n] a value of a
+Tags beside those of probity_wire.py: ["h", n] an object here, ["m", n, name] its method, ["w", n, k] an iterator of which k were read ahead and are unread, ["v", base, n] a value of a
 subclass, ["k", n, …] something of the tests, ["a", n] the n-th container of the request, ["S", module, name] something of
 the standard library.
 
@@ -30,6 +31,7 @@ from __future__ import annotations
 import copy
 import importlib
 import io
+import itertools
 import json
 import os
 import sys
@@ -73,6 +75,8 @@ class Agent:
         self.modules: dict[int, dict[str, int]] = {}
         self.request: list[Any] = []
         self.warned: list[Any] = []
+        self.read: dict[int, list[Any]] = {}  # what was read ahead of iterators
+        self.reading, self.steps = -1, 0
         self.files: dict[str, bytes] = {}  # as the tests know them
         self.folders: set[str] = set()
 
@@ -140,6 +144,11 @@ class Agent:
         encoder = Encoder(self.other, decoder.held)
         for name, value in result.items():
             reply[name] = self.encode(value, encoder)
+        ahead = self.read_ahead(message, result)
+        if ahead:
+            number = message["of"][1]
+            reply["ahead"] = [number, [self.encode(value, encoder) for value in ahead]]
+            self.read[number] = ahead
         contents = [self.content(value) for value in decoder.held]
         held = [[place, now] for place, (now, then) in enumerate(zip(contents, before)) if now != then]
         if held:
@@ -165,6 +174,33 @@ class Agent:
         if kind == "set":
             return of, message["name"], decoder.value(message["value"])
         return (of,) if kind == "plain" else (of, message["name"])
+
+    def read_ahead(self, message: dict[str, Any], result: dict[str, Any]) -> list[Any]:
+        """What an iterator gives next, if it seems to be read to its end and nobody can see the difference.
+
+        The more the longer it is read with nothing else in between; never where functions of the tests could be
+        called meanwhile.
+        """
+        of = message.get("of")
+        if message.get("name") != "__next__" or "value" not in result or of[0] not in ("h", "w") or self.functions:
+            self.reading, self.steps = -1, 0
+            return []
+        if self.reading != of[1]:
+            self.reading, self.steps = of[1], 0
+            return []
+        self.steps += 1
+        iterator = self.objects[of[1]]
+        if not isinstance(iterator, READ_AHEAD):
+            return []
+        found: list[Any] = []
+        try:
+            for _ in range(min(2**self.steps, AHEAD)):
+                found.append(next(iterator))
+        except StopIteration:
+            pass
+        except BaseException as error:  # comes when it is asked for
+            self.objects[of[1]] = failing(error)
+        return found
 
     def part(self, form: list[Any], decoder: Decoder) -> Any:
         """An attribute of a class of the tests."""
@@ -258,6 +294,11 @@ class Agent:
         tag, rest = form[0], form[1:]
         if tag == "h":
             return self.objects[rest[0]]
+        if tag == "w":  # an iterator of which this many are unread that were read ahead
+            number, unread = rest
+            self.objects[number] = itertools.chain(self.read.pop(number)[-unread:], self.objects[number])
+            self.numbers[id(self.objects[number])] = number
+            return self.objects[number]
         if tag == "m":
             return getattr(self.objects[rest[0]], rest[1])
         if tag == "S":
@@ -348,6 +389,14 @@ def plain(of: Any) -> Any:
     return kind(kind.__iter__(of))
 
 
+def failing(error: BaseException) -> Any:
+    """An iterator that fails."""
+    raise error
+    yield
+
+
+AHEAD = 64  # most values that are read ahead
+READ_AHEAD = (types.GeneratorType, itertools.chain, *(type(iter(kind())) for kind in (list, tuple, str, dict, set)))
 PARTS: dict[str, Callable[..., Any]] = {
     "": lambda value: value,
     "property": property,

@@ -1,8 +1,8 @@
 """What the side of the code under test says about an object that it mentions for the first time.
 
     {"kind": "module", "name", "package", "dynamic", "attributes"}
-    {"kind": "class", "module", "name", "bases": [value…], "methods", "special", "of-class", "names", "ordered", "hashed",
-     "abstract": names in collections.abc, "enum", "container", "dynamic"}
+    {"kind": "class", "module", "name", "bases": [value…], "methods", "special", "of-class", "names", "compares",
+     "abstract": names in collections.abc, "members": {name: n}, "container", "dynamic"}
     {"kind": "function", "module", "name", "qualname", "doc", "binds", "standard": its form in the standard library}
     {"kind": "error", "type", "args", "text", "fields", "cause"}
     {"kind": "object", "type"}
@@ -12,7 +12,6 @@ Invariants: describing runs none of an object's own methods, but for `str` of an
 
 from __future__ import annotations
 
-import builtins
 import collections
 import collections.abc
 import datetime
@@ -37,6 +36,16 @@ PLAIN_TYPES: dict[type, tuple[str, str]] = {
         *(collections.OrderedDict, collections.Counter, collections.deque),
     )
 }
+# Modules of the standard library whose error classes tests may get as such.
+ERROR_MODULES = frozenset(
+    """
+    _csv _pickle _queue _socket argparse ast asyncio.exceptions asyncio.queues binascii builtins concurrent.futures._base
+    configparser copy csv dataclasses datetime decimal email.errors getopt html.parser http.client http.cookies
+    io ipaddress json.decoder locale pickle plistlib pyexpat queue re re._constants shutil socket sqlite3 ssl
+    statistics string struct subprocess tarfile tokenize tomllib unicodedata urllib.error uuid xml.etree.ElementTree
+    xml.parsers.expat zipfile zlib zoneinfo zoneinfo._common
+    """.split()
+)
 VALUES = (bool, int, float, complex, str, bytes, tuple, frozenset)  # subclasses cross with their value
 CONTAINERS = (dict, list, set)
 SPECIAL = frozenset(
@@ -160,12 +169,18 @@ def a_class(agent: Any, value: type) -> dict[str, Any]:
         ),
         "names": sorted({str(name) for kind in value.__mro__ for name in vars(kind)} - OWN),
         "compares": any(name in COMPARING for name in own) and value not in CONTAINERS,
-        "hashed": value.__hash__ is object.__hash__,
         "abstract": [name for name in ABSTRACT if is_a(value, getattr(collections.abc, name))],
-        "enum": isinstance(value, enum.EnumType),
+        "members": members(agent, value),
         "container": getattr(container_base(value), "__name__", None),
         "dynamic": any("__getattr__" in vars(kind) for kind in meta.__mro__),
     }
+
+
+def members(agent: Any, value: type) -> dict[str, int]:
+    """The members of an enumeration, whose names are the tests' way to name what they expect."""
+    if not isinstance(value, enum.EnumType) or issubclass(value, VALUES):
+        return {}
+    return {name: agent.object(member)[1] for name, member in value.__members__.items() if type(member) is value}
 
 
 def is_a(value: type, base: type) -> bool:
@@ -205,9 +220,7 @@ def standard(value: Any) -> list[Any] | None:
         return ["S", "types", "NoneType"]
     name = value.__module__
     if issubclass(value, BaseException) and isinstance(name, str):
-        top = name.partition(".")[0]
-        home: Any = builtins if name == "builtins" else sys.modules.get(name)
-        if top in sys.stdlib_module_names and getattr(home, value.__qualname__, None) is value:
+        if name in ERROR_MODULES and getattr(sys.modules.get(name), value.__qualname__, None) is value:
             return ["S", name, value.__qualname__]
     return None
 

@@ -4,14 +4,17 @@ A class of the other side becomes a class here, below the same bases, so that `i
 classes work as ever; its instances hold nothing. A subclass of `str`, `int`, `tuple` and the like has its value here.
 
 Invariants: no stand-in says that it equals, or comes before, anything: what an object of the code under test claims about
-that would be its own verdict. Members of an enumeration, which are told one from the other by name, are compared by
-identity; subclasses of list, dict and set that compare as these do, by what they hold. What is refused ends the test.
+that would be its own verdict. Compared are only members of an enumeration with one that the test has named, since
+what has which name was told beforehand, and subclasses of list, dict and set that compare as these do, by what they
+hold. Nor is identity a way around it: an object has a new stand-in each time. What is refused ends the test.
 """
 
 from __future__ import annotations
 
+import builtins
 import collections.abc
 import datetime
+import sys
 import types
 import unittest
 from typing import Any
@@ -21,6 +24,7 @@ from probity_wire import Decoder, Malformed
 
 _own: dict[type, tuple[Any, int, dict[str, Any]]] = {}  # classes that stand for others: border, number, description
 _making = "__probity_made__"  # marks the classes that stand for others
+STEERING = ("test", "pytest", "setup", "teardown")  # beginnings of names that pytest looks for in a file
 REAL_BASES = (*VALUES, datetime.tzinfo)
 
 
@@ -78,6 +82,8 @@ class Class(type):
         if cls not in _own:
             raise AttributeError(name)
         border, _, told = _own[cls]
+        if name in told["members"]:
+            return border.member(told["members"][name])
         if name in told["names"] and not name.startswith("__") or told["dynamic"] and not name.startswith("_"):
             return border.get(cls, name)
         raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
@@ -153,7 +159,7 @@ class Bound:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         border = told_of(self.of if isinstance(self.of, type) else type(self.of))[0]
-        return border.call(self, (*self.first, *args), named)
+        return border.call(Bound(self.of, self.name) if self.first else self, (*self.first, *args), named)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("pytestmark",):
@@ -217,8 +223,10 @@ def comparing(name: str) -> Any:
 
 def compared(one: Any, other: Any, border: Any, told: dict[str, Any]) -> bool:
     """Whether two are equal, where that can be told."""
-    if told["enum"]:
-        return one is other
+    if told["members"] and isinstance(other, Standing):
+        numbers = {border.numbers.get(id(one)), border.numbers.get(id(other))}
+        if numbers & border.named:  # the tests have named what they expect, and it was told before what has this name
+            return len(numbers) == 1
     if told["container"] and not any(_own[kind][2]["compares"] for kind in type(one).__mro__ if kind in _own):
         if isinstance(other, Standing):
             other_told = told_of(type(other))[2]
@@ -229,9 +237,9 @@ def compared(one: Any, other: Any, border: Any, told: dict[str, Any]) -> bool:
 
 
 def hashing(self: Any) -> int:
-    """The hash of an object that is told from others by identity."""
-    border, _, told = told_of(type(self))
-    if told["hashed"] or told["enum"]:
+    """The hash of an object: only members of enumerations are known by what they are."""
+    border = told_of(type(self))[0]
+    if border.numbers.get(id(self)) in border.named:
         return object.__hash__(self)
     border.refuse("hashes an object of the code under test (%s)" % type(self).__qualname__)
 
@@ -273,6 +281,9 @@ class Module(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         border, dynamic, names = self.__dict__["_probity"]
+        if name == "__all__":
+            public = [name for name in names if not name.startswith("_")]
+            return starred(border.get(self, name) if name in names else public)
         if name in names or dynamic and not name.startswith("__"):
             return border.get(self, name)
         raise AttributeError("module %r has no attribute %r" % (self.__name__, name))
@@ -310,7 +321,8 @@ def make(border: Any, number: int, told: dict[str, Any]) -> Any:
         raise Malformed("an object is of no known kind")
     if issubclass(of, (BaseException, *VALUES)):
         raise Malformed("an object has no value")
-    return border.keep(number, of.__new__(of))
+    made = of.__new__(of)
+    return border.keep(number, made) if number in _own[of][2]["members"].values() else border.note(number, made)
 
 
 def bind(border: Any, module: Module, attributes: Any) -> None:
@@ -322,12 +334,23 @@ def bind(border: Any, module: Module, attributes: Any) -> None:
         module.__dict__.pop(name, None)
     names.clear()
     for name, form in attributes.items():
-        if name.startswith("__") and name not in TOLD:
+        if name.startswith("__") and name not in TOLD or name == "_probity":
             raise Malformed("a module binds what it cannot")
         names.add(name)
         if isinstance(form, list) and form:
             module.__dict__[name] = Decoder(border.known).value(form[0])
-    module.__dict__.setdefault("__all__", [name for name in names if not name.startswith("_")])
+
+
+def starred(names: Any) -> list[str]:
+    """What `import *` may bind in a test file: no name that means something there already."""
+    if not isinstance(names, list):
+        return []
+    plain = [name for name in names if isinstance(name, str) and name.isidentifier()]
+    return [
+        name
+        for name in plain
+        if not hasattr(builtins, name) and name not in sys.modules and not name.lower().startswith(STEERING)
+    ]
 
 
 def make_class(border: Any, number: int, told: dict[str, Any]) -> Any:
@@ -341,7 +364,10 @@ def make_class(border: Any, number: int, told: dict[str, Any]) -> Any:
             bases.append(base)
     if not any(issubclass(base, Standing) for base in bases):
         bases.insert(0, Standing)
-    parts: dict[str, Any] = {name: Method(name) for name in texts(told, "methods")}
+    methods = texts(told, "methods")
+    if any(not name.isidentifier() or name.startswith("__") for name in methods):
+        raise Malformed("a method has no name that one can have")
+    parts: dict[str, Any] = {name: Method(name) for name in methods}
     parts.update((name, special(name)) for name in texts(told, "special") if name in SPECIAL)
     parts["__init__"] = Method("__init__")
     parts[_making] = True
@@ -355,6 +381,9 @@ def make_class(border: Any, number: int, told: dict[str, Any]) -> Any:
         parts["__str__"] = lambda self: self.__dict__.get("__text", BaseException.__str__(self))
     for name in ("names", "of-class", "abstract"):
         texts(told, name)
+    members = told.get("members")
+    if not isinstance(members, dict) or len(set(members.values())) != len(members):
+        raise Malformed("an enumeration is none")
     parts["__module__"], parts["__qualname__"] = text(told, "module"), text(told, "name")
     parts["__doc__"] = told.get("doc") if isinstance(told.get("doc"), str) else None
     try:

@@ -29,11 +29,13 @@ use crate::isolation::{Paused, PausedGuest};
 use crate::text::clean;
 
 /// Most messages of one test, and of collection.
-const MAX_MESSAGES: usize = 2000;
+const MAX_MESSAGES: usize = 500;
 /// Most bytes of one answer.
 const MAX_ANSWER: usize = 4 << 20;
 /// Most bytes of all answers to one test.
 const MAX_ANSWERS: usize = 16 << 20;
+/// Most bytes of an answer that are shown to people.
+const SHOWN: usize = 120;
 /// How the reason of a test that is skipped for it begins.
 const NOT_ISOLATED: &str = "cannot be isolated: ";
 
@@ -83,9 +85,10 @@ impl Talk {
         for before in &self.answers {
             let again = lines.next().unwrap_or_default();
             if !without_addresses(again).eq(without_addresses(before.as_bytes())) {
-                return Err(NoAnswer(
-                    "the code under test answers differently when asked the same again".to_owned(),
-                ));
+                return Err(NoAnswer(format!(
+                    "the code under test answers differently when asked the same again: {}",
+                    difference(before.as_bytes(), again)
+                )));
             }
         }
         let last = lines.next().filter(|_| {
@@ -128,6 +131,21 @@ fn without_addresses(answer: &[u8]) -> impl Iterator<Item = u8> + '_ {
         before = [before[1], *byte];
         !inside
     })
+}
+
+/// Where two answers part, for people.
+fn difference(before: &[u8], again: &[u8]) -> String {
+    let same = before
+        .iter()
+        .zip(again)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let part = |answer: &[u8]| {
+        let start = same.saturating_sub(SHOWN / 2);
+        let shown = answer.iter().skip(start).take(SHOWN).copied().collect::<Vec<_>>();
+        clean(&String::from_utf8_lossy(&shown))
+    };
+    format!("`{}` was `{}`", part(again), part(before))
 }
 
 /// The last record, if the guest ended early by it, and the records before it.

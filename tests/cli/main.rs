@@ -16,9 +16,11 @@
 mod apply;
 #[cfg(unix)]
 mod cases;
+mod cheats;
 mod env;
 mod hardening;
 mod init;
+mod isolated;
 mod isolation;
 #[cfg(target_os = "linux")]
 mod orphans;
@@ -26,5 +28,6 @@ mod pack;
 mod project;
 mod report;
 mod request;
+mod selftest;
 mod suite;
 mod verify;

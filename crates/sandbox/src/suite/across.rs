@@ -142,7 +142,12 @@ fn difference(before: &[u8], again: &[u8]) -> String {
         .count();
     let part = |answer: &[u8]| {
         let start = same.saturating_sub(SHOWN / 2);
-        let shown = answer.iter().skip(start).take(SHOWN).copied().collect::<Vec<_>>();
+        let shown = answer
+            .iter()
+            .skip(start)
+            .take(SHOWN)
+            .copied()
+            .collect::<Vec<_>>();
         clean(&String::from_utf8_lossy(&shown))
     };
     format!("`{}` was `{}`", part(again), part(before))

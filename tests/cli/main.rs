@@ -17,6 +17,7 @@ mod apply;
 #[cfg(unix)]
 mod cases;
 mod env;
+mod guard;
 mod init;
 mod isolation;
 #[cfg(target_os = "linux")]

@@ -15,6 +15,12 @@ CONFIG is a JSON file:
                  (default none)
     only         ids of the tests that are run (default all)
     pause        whether the session stops after collection, to go on in a snapshot (default false)
+    key          secret in hexadecimal that records are signed with (probity_records.py); with one, CONFIG is
+                 emptied once it is read (default none)
+    shuffle      whether the order of the tests follows from the seed (default false)
+    canaries     whether tests of ours run among them (probity_canaries.py; default false)
+    allow        full names of functions of the runners that may be replaced (probity_integrity.py; default
+                 none)
     bundled      top-level names of the runtime's own third-party packages that may be imported
                  (default none, `["*"]` all)
 

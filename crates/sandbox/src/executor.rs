@@ -170,14 +170,14 @@ impl SpecExecutor {
             Ok(environment) => environment,
             Err((message, hint)) => return CheckReport::host_failed(check, message, hint),
         };
-        SuiteRun {
-            sandbox: &self.sandbox,
-            environment: &environment,
-            check,
-            wanted,
+        let conditions = &self.conditions;
+        SuiteRun::new(
+            &self.sandbox,
+            &environment,
+            (check, wanted),
             repo,
-            conditions: &self.conditions,
-        }
+            conditions,
+        )
         .report(observe)
     }
 

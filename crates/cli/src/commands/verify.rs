@@ -85,7 +85,7 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
     let cache = Cache::find()?;
     let sandbox = cache.sandbox(args.running.isolation)?;
     let SpecInput {
-        spec,
+        mut spec,
         source,
         files,
     } = match input::spec(args.spec.as_deref(), &args.repo.repo)? {
@@ -96,6 +96,7 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
         }
     };
 
+    args.suites.apply(&mut spec);
     let mut repo = base.clone();
     let change = match &patch {
         None => None,

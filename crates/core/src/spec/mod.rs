@@ -8,6 +8,7 @@ mod document;
 mod error;
 mod fields;
 mod guarding;
+mod hardening;
 mod json;
 mod kinds;
 mod overrides;
@@ -20,6 +21,7 @@ pub use check::{
     Predicate,
 };
 pub use error::{MAX_ERRORS, SpecError, SpecErrors};
+pub use hardening::{Hardening, MAX_REPEAT};
 pub use overrides::BudgetOverrides;
 pub use pattern::{Pattern, PatternError};
 pub use read::{MAX_CHECKS, MAX_SPEC_BYTES, Resolve, Spec, VERSION};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::document::Value;
 use super::error::{Sink, did_you_mean};
 use super::fields::{Fields, Located};
+use super::hardening::{self, Hardening};
 use super::kinds::{Context, plain_name, spec_path};
 use crate::RepoPath;
 
@@ -32,6 +33,9 @@ pub struct SuiteCheck {
     pub args: Vec<String>,
     /// What gets a guest of its own. Default: the suite.
     pub isolation: SuiteIsolation,
+    /// How it is guarded, ordered and repeated.
+    #[serde(flatten)]
+    pub hardening: Hardening,
     /// What must come out.
     pub expectation: Expectation,
 }
@@ -192,6 +196,7 @@ pub(super) fn read(
         .and_then(|text| spec_path(&text, sink));
     let python_path = python_path(fields, sink);
     let args = arguments(fields, sink);
+    let hardening = hardening::read(fields, sink);
     let expectation = expectation(fields, context, sink);
     Some(SuiteCheck {
         runner: runner?,
@@ -200,6 +205,7 @@ pub(super) fn read(
         python_path,
         args,
         isolation: isolation?,
+        hardening,
         expectation: expectation?,
     })
 }

@@ -10,14 +10,18 @@ use std::thread;
 use probity_core::Repo;
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
+use probity_core::repo::File;
 use probity_core::spec::{Check, SuiteCheck, SuiteIsolation};
-use probity_core::verify::{Assurance, Cause, CheckReport, Observer, SuiteEnd, judge_suite};
+use probity_core::verify::{
+    Assurance, Cause, CheckReport, Finding, Observer, SuiteEnd, judge_suite,
+};
 use serde::Serialize;
 
 use super::environment::Environment;
 use super::live::Live;
 use super::records::Records;
-use crate::fs::{Access, Device, Devices, Mounts};
+use super::seal::{Key, Seal};
+use crate::fs::{Access, Content, Device, Devices, Mounts};
 use crate::guest::{Conditions, Ending, Invocation, Run, RunError};
 use crate::output::Output;
 use crate::pack::{captured, reproducible};
@@ -40,6 +44,10 @@ struct Config<'a> {
     site: [&'a str; 1],
     args: &'a [String],
     seed: u64,
+    key: String,
+    shuffle: bool,
+    canaries: bool,
+    allow: Vec<&'a str>,
     skip: &'a [String],
     only: Option<&'a [String]>,
     pause: bool,
@@ -108,6 +116,8 @@ pub struct SuiteRun<'a> {
     pub repo: &'a Repo,
     /// What its guests depend on beside their files.
     pub conditions: &'a Conditions,
+    /// What the records of its sessions are signed with.
+    key: Key,
 }
 
 /// What the guests of a suite, or of a part of one, reported so far.
@@ -136,10 +146,40 @@ pub(super) struct Session {
     pub(super) stderr: Output,
 }
 
+impl<'a> SuiteRun<'a> {
+    /// A run of `check`, which asks for `wanted`, on `repo`.
+    #[must_use]
+    pub fn new(
+        sandbox: &'a Sandbox,
+        environment: &'a Environment,
+        (check, wanted): (&'a Check, &'a SuiteCheck),
+        repo: &'a Repo,
+        conditions: &'a Conditions,
+    ) -> Self {
+        Self {
+            sandbox,
+            environment,
+            check,
+            wanted,
+            repo,
+            conditions,
+            key: Key::of(check, repo, conditions.seed),
+        }
+    }
+}
+
 impl SuiteRun<'_> {
     /// Runs the suite and reports. Meanwhile `observe` is told how far it is.
     #[must_use]
     pub fn report(&self, observe: Observer<'_>) -> CheckReport {
+        match self.wanted.hardening.repeat {
+            0 | 1 => self.report_once(observe),
+            runs => self.report_repeated(runs, observe),
+        }
+    }
+
+    /// Runs it once.
+    pub(super) fn report_once(&self, observe: Observer<'_>) -> CheckReport {
         let session = match self.wanted.isolation {
             SuiteIsolation::Suite => self.session(observe),
             SuiteIsolation::File | SuiteIsolation::Test => self.session_in_units(observe),
@@ -161,7 +201,7 @@ impl SuiteRun<'_> {
             let run = self
                 .run_followed(invocation, &mut live)
                 .map_err(|error| self.host_failed(&error.to_string()))?;
-            let (end, open) = self.hear(&run, &mut heard)?;
+            let (end, open) = self.hear(&run, &mut heard, 0)?;
             // Without an open test the guest would end there again.
             if costs_one_test(&end)
                 && guest < MAX_GUESTS
@@ -182,12 +222,14 @@ impl SuiteRun<'_> {
         Err(Box::new(self.stopped(Cause::Broke { message })))
     }
 
-    /// Takes in what a guest used and reported. How it ended, and the test that it had begun
-    /// and not ended, if any. The error is the report.
+    /// Takes in what a guest used and reported, which had written so many records `before`.
+    /// How it ended, and the test that it had begun and not ended, if any. The error is the
+    /// report.
     pub(super) fn hear(
         &self,
         run: &Run,
         heard: &mut Heard,
+        before: u64,
     ) -> Result<(SuiteEnd, Option<String>), Box<CheckReport>> {
         heard.used.add(run);
         heard
@@ -195,9 +237,19 @@ impl SuiteRun<'_> {
             .extend(run.limits.iter().copied().map(reproducible));
         let end = self.end_of(&run.ending)?;
         let complete = matches!(end, SuiteEnd::Exit(_));
+        if run.results_refused > 0 {
+            heard
+                .records
+                .note_tampering("the results were opened a second time, which was refused");
+        }
         let open = heard
             .records
-            .add(&run.results, &run.marks, complete)
+            .add(
+                &run.results,
+                &run.marks,
+                complete,
+                Seal::new(self.key, before),
+            )
             .map_err(|message| self.protocol(message))?;
         Ok((end, open))
     }
@@ -262,6 +314,10 @@ impl SuiteRun<'_> {
             site: ["/site"],
             args: &self.wanted.args,
             seed: self.conditions.seed,
+            key: self.key.to_hex(),
+            shuffle: self.wanted.hardening.shuffle,
+            canaries: self.wanted.hardening.canaries,
+            allow: self.wanted.hardening.steering_functions().collect(),
             skip,
             only,
             pause: matches!(stage, Stage::Collect),
@@ -271,7 +327,9 @@ impl SuiteRun<'_> {
         let mut mounts = Mounts::new(Devices::Usual);
         mounts.folder("/repo", self.repo.root(), Access::Writable);
         mounts.empty("/tmp", Access::Writable);
-        mounts.bytes(CONFIG, config);
+        // The session empties the file, since the key is in it.
+        let config = Content::Shared(File::regular(config));
+        mounts.file(CONFIG, config, Access::Writable);
         mounts.device(RESULTS, Device::Results);
         Ok(mounts)
     }
@@ -321,7 +379,9 @@ impl SuiteRun<'_> {
         let mut report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
+            suite.canaries = records.canaries;
         }
+        let silent = records.canaries.fired == 0 && records.canaries.expected > 0;
         let report = match records.broken {
             // The results stay as evidence, but nothing is concluded from them.
             Some(message) => CheckReport {
@@ -331,6 +391,7 @@ impl SuiteRun<'_> {
             },
             None => report,
         };
+        let report = guarded(report, &records.tampering, silent);
         let evidence = |output: &Output| {
             (report.cause.is_some() && output.total > 0).then(|| captured(output))
         };
@@ -366,6 +427,34 @@ pub(super) const fn costs_one_test(end: &SuiteEnd) -> bool {
             | Limit::CompileTime
             | Limit::CompileMemory => false,
         },
+    }
+}
+
+/// The report with what was seen of attempts to tamper with the suite, after which it did not
+/// pass, whatever else it shows. `silent` tells that no test of ours told anything.
+fn guarded(report: CheckReport, tampering: &[String], silent: bool) -> CheckReport {
+    let mut report = report;
+    if silent && report.cause.is_none() {
+        report.findings.push(Finding::warning(
+            "none of our own tests among the suite's could run, so nothing is known of how the runner judges them",
+        ));
+    }
+    let Some(first) = tampering.first() else {
+        return report;
+    };
+    report.findings.extend(
+        tampering
+            .iter()
+            .map(|message| Finding::error(format!("tampering: {message}"))),
+    );
+    let cause = Cause::Tampered {
+        message: first.clone(),
+    };
+    CheckReport {
+        outcome: cause.outcome(),
+        message: cause.to_string(),
+        cause: Some(cause),
+        ..report
     }
 }
 

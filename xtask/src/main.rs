@@ -7,6 +7,7 @@ mod calls;
 mod diffs;
 mod fuel;
 mod fuzz;
+mod isolated;
 mod packs;
 mod parity;
 mod probity;
@@ -40,10 +41,11 @@ Usage: cargo xtask CHORE
                      further Python makes of the tests that differ (`pyodide`: CPython
                      3.14 from npm); --recorded compares what the last runs showed;
                      --update writes the table into docs/python.md (without IDs only)
-  bench [apply|calls|fuel|suites]
+  bench [apply|calls|fuel|isolated|suites]
                      apply: time probity apply beside git apply, as whole processes in
                      pairs; calls: time a guest's calls to the filesystem beside the same
                      in wasmtime's own WASI on tmpfs; fuel: time what metering costs;
+                     isolated: calls, oracles and programs a second;
                      suites: time Python suites beside native pytest;
                      without a name all
   fuzz [--seconds N] [TARGET …]

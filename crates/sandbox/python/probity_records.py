@@ -188,15 +188,21 @@ def encode(record: dict[str, Any]) -> str:
     return "{%s}" % ",".join(["%s:%s" % (quote(name), encode_value(value)) for name, value in record.items()])
 
 
-def encode_value(value: object) -> str:
-    """A text, a number, a truth value or a list of texts as JSON."""
+def encode_value(value: Any) -> str:
+    """A value made of standard types as JSON; numbers are finite, keys are texts."""
+    if value is None:
+        return "null"
     if value is True or value is False:
         return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
     if isinstance(value, int):
         return int.__repr__(value)
-    if isinstance(value, list):
-        return "[%s]" % ",".join([quote(item) for item in value])
-    return quote(value)
+    if isinstance(value, float):
+        return float.__repr__(value)
+    if isinstance(value, dict):
+        return encode(value)
+    return "[%s]" % ",".join([encode_value(item) for item in value])
 
 
 def text(value: object) -> str:

@@ -31,7 +31,12 @@ from probity_standins import imports
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SETUP_FAILED = 3
-RUNNERS = {"pytest": "probity_pytest", "unittest": "probity_unittest"}
+RUNNERS = {
+    "pytest": "probity_pytest",
+    "unittest": "probity_unittest",
+    "call": "probity_call",
+    "program": "probity_program",
+}
 OPTIONS = (
     "-p",
     "no:cacheprovider",
@@ -69,6 +74,7 @@ class Config:
     seed: int = 0
     skip: list[str] = field(default_factory=list)
     only: list[str] | None = None
+    calls: list[list[Any]] = field(default_factory=list)
     pause: bool = False
     bundled: list[str] = field(default_factory=list)
     shuffle: bool = False
@@ -108,7 +114,7 @@ def main(config_path: str) -> None:
 
 
 def proceed(ids: str) -> NoReturn:
-    """Go on with a session that was paused: with the tests of the JSON list `ids`, in hexadecimal."""
+    """Go on with a session that was paused: with the tests or calls of the JSON list `ids`, in hexadecimal."""
     assert _paused is not None
     random.seed(_paused.config.seed)
     leave(_paused.proceed(json.loads(bytes.fromhex(ids))))
@@ -199,6 +205,15 @@ class Session:
                 return SETUP_FAILED
             self.records.admit(admitted(runner))
             args = list(config.args)
+            if config.runner == "call":
+                self.run = runner.Run(self.records, args, names)
+                code = self.run.collect() if config.pause else self.run.whole(config.calls)
+                if code is not None:
+                    self.close()
+                return code
+            if config.runner == "program":
+                self.close()
+                return int(runner.run(args))
             if config.runner == "pytest":
                 args[:0] = [*OPTIONS, "--rootdir=" + config.root]
             runner.adapt()
@@ -231,8 +246,8 @@ class Session:
         self.records.close()
         self.witness.release()
 
-    def proceed(self, ids: list[str]) -> int:
-        """Run these tests and the rest of it; the exit code."""
+    def proceed(self, ids: list[Any]) -> int:
+        """Run these tests, or make these calls, and do the rest; the exit code."""
         try:
             return int(self.run.proceed(ids))
         finally:

@@ -112,6 +112,7 @@ fn judge(step: &Step, folder: &Path, project: &Path, ui: &Ui) -> Result<End, Fai
         },
         spec: None,
         suites: SuitesArgs::default(),
+        tests_from: None,
         running: RunningArgs::default(),
         reports: Vec::new(),
         json: false,

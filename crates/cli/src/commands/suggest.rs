@@ -61,6 +61,7 @@ pub(crate) fn spec_for(
         spec,
         source: SpecSource::Default,
         files: input::spec_files(PathBuf::new()),
+        folder: PathBuf::new(),
     })
 }
 

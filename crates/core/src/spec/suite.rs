@@ -10,6 +10,7 @@ use super::error::{Sink, did_you_mean};
 use super::fields::{Fields, Located};
 use super::hardening::{self, Hardening};
 use super::kinds::{Context, plain_name, spec_path};
+use super::trust::{self, TestTrust};
 use crate::RepoPath;
 
 /// Most test ids in one spec, in all lists together.
@@ -36,8 +37,14 @@ pub struct SuiteCheck {
     /// How it is guarded, ordered and repeated.
     #[serde(flatten)]
     pub hardening: Hardening,
+    /// Which files are trusted tests, where they come from, and what a patch may steer.
+    #[serde(flatten)]
+    pub trust: TestTrust,
     /// What must come out.
     pub expectation: Expectation,
+    /// Of the expected ids those that are to fail as long as nothing is changed; for
+    /// `probity selftest`. Default none.
+    pub fail_to_pass: BTreeSet<String>,
 }
 
 /// What of a suite gets a guest of its own, which begins in the state that collection left.
@@ -197,7 +204,9 @@ pub(super) fn read(
     let python_path = python_path(fields, sink);
     let args = arguments(fields, sink);
     let hardening = hardening::read(fields, sink);
-    let expectation = expectation(fields, context, sink);
+    let trust = trust::read(fields, sink);
+    let fail_to_pass = fail_to_pass(fields, context, sink);
+    let expectation = expectation(fields, &fail_to_pass, context, sink);
     Some(SuiteCheck {
         runner: runner?,
         runtime: runtime?,
@@ -206,7 +215,9 @@ pub(super) fn read(
         args,
         isolation: isolation?,
         hardening,
+        trust: trust?,
         expectation: expectation?,
+        fail_to_pass,
     })
 }
 
@@ -229,7 +240,7 @@ pub(super) fn choice<T: Copy, const N: usize>(
     found
 }
 
-fn python_path(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {
+pub(super) fn python_path(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {
     let Some(texts) = fields.texts(sink, "python-path") else {
         return vec![".".to_owned()];
     };
@@ -262,8 +273,26 @@ fn arguments(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {
     texts.iter().map(|text| text.value.to_owned()).collect()
 }
 
+/// Reads `fail-to-pass` and `fail-to-pass-from`.
+fn fail_to_pass(
+    fields: &mut Fields<'_>,
+    context: &mut Context<'_>,
+    sink: &mut Sink<'_>,
+) -> BTreeSet<String> {
+    let mut ids = BTreeSet::new();
+    for text in fields.texts(sink, "fail-to-pass").unwrap_or_default() {
+        add_inline(&text, &mut ids, context, sink);
+    }
+    for text in fields.texts(sink, "fail-to-pass-from").unwrap_or_default() {
+        add_file(&text, &mut ids, context, sink);
+    }
+    ids
+}
+
+/// Reads what is expected, to which belongs what is to fail before.
 fn expectation(
     fields: &mut Fields<'_>,
+    fail_to_pass: &BTreeSet<String>,
     context: &mut Context<'_>,
     sink: &mut Sink<'_>,
 ) -> Option<Expectation> {
@@ -306,13 +335,19 @@ fn expectation(
             sink.report(file.at, file.path.clone(), message, None);
             return None;
         }
+        if !fail_to_pass.is_empty() {
+            let message = "`expect = \"any\"` and a list of tests that are to fail before \
+                exclude each other";
+            sink.report(fields.at(), fields.path_of("fail-to-pass"), message, None);
+            return None;
+        }
         return Some(Expectation::Any { except });
     }
-    if node.is_none() && files.is_none() {
+    if node.is_none() && files.is_none() && fail_to_pass.is_empty() {
         fields.missing(sink, "expect", Some(SPELL_IT_OUT));
         return None;
     }
-    let mut ids = BTreeSet::new();
+    let mut ids = fail_to_pass.clone();
     for text in inline.into_iter().flatten() {
         add_inline(&text, &mut ids, context, sink);
     }

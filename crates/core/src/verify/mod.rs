@@ -5,6 +5,7 @@
 //! [`Executor`]; nothing in this crate executes what is under test.
 
 mod change;
+mod compare;
 mod document;
 mod files;
 mod judge;
@@ -12,9 +13,12 @@ mod outcome;
 mod repeat;
 mod report;
 mod run;
+mod selftest;
 mod suite;
+mod trusted;
 mod verdict;
 
+pub use compare::{Difference, difference, text_difference};
 pub use document::{
     AssuranceSummary, BaseSummary, ConditionsSummary, PatchSummary, PatchedSummary, SCHEMA,
     SpecSource, SpecSummary, Timings, VerdictDocument,
@@ -26,8 +30,10 @@ pub use crate::Assurance;
 pub use repeat::judge_repeated;
 pub use report::{Captured, CheckReport, Finding, Level};
 pub use run::{Event, Executor, NoExecutor, Observer, VerifyInput, verify};
+pub use selftest::{Fitness, SELFTEST_SCHEMA, SelfTest, Trial};
 pub use suite::{
     CanaryReport, CollectError, SuiteEnd, SuiteJudgement, SuiteProgress, SuiteRecord, SuiteReport,
     TestOutcome, TestReport,
 };
+pub use trusted::{Laid, Trusting, lay_trusted};
 pub use verdict::{Status, Verdict};

@@ -15,6 +15,7 @@ mod operations;
 mod quota;
 mod read_set;
 mod resolve;
+mod seals;
 #[cfg(test)]
 mod tests;
 
@@ -26,11 +27,13 @@ pub use mounts::{Devices, Mounts};
 pub use node::{Device, FileType, Stat};
 pub use quota::{Quota, QuotaUse};
 pub use read_set::ReadSet;
+pub use seals::{Attempt, Attempted, FileSeals};
 
-pub(crate) use image::{ImageFolder, write_image};
+pub(crate) use image::{ImageChild, ImageFolder, write_image};
 pub(crate) use mapping::fresh_id;
 pub(crate) use mounts::{LowerDirectory, Source};
 pub(crate) use node::NodeId;
 pub(crate) use node::NodeKind;
 pub(crate) use operations::{NewTimes, OpenFlags};
 pub(crate) use resolve::Follow;
+pub(crate) use seals::MAX_ATTEMPTS;

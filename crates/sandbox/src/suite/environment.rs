@@ -6,7 +6,7 @@
 //! every test runner begin there. Everything is kept sealed, by a key that is a digest of what
 //! went in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{Cursor, Read as _};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use super::lock::{Lock, WheelStore};
 use super::support;
 use super::wheel::{MAX_BYTES, MAX_FILES, install};
 use crate::cancel::Cancel;
-use crate::fs::{Access, Device, Devices, ImageFolder, Mapping, Mounts, write_image};
+use crate::fs::{Access, Device, Devices, ImageChild, ImageFolder, Mapping, Mounts, write_image};
 use crate::guest::{Ending, Invocation, Keep, Run, RunError, START_TIME};
 use crate::runtime::{EntryName, Program, Runtime};
 use crate::sandbox::Sandbox;
@@ -435,8 +435,8 @@ impl Builder<'_> {
     }
 }
 
-/// The text with which a session that was paused goes on with these tests.
-pub(super) fn proceed(ids: &[String]) -> String {
+/// The text with which a session that was paused goes on: with these tests or calls.
+pub(crate) fn proceed(ids: &impl Serialize) -> String {
     let ids = serde_json::to_vec(ids).unwrap_or_default();
     let mut text = String::from("import probity_session\nprobity_session.proceed('");
     for byte in ids {
@@ -457,6 +457,20 @@ impl Environment {
     #[must_use]
     pub const fn runtime(&self) -> &Runtime {
         &self.runtime
+    }
+
+    /// The top-level names of the installed modules and packages.
+    #[must_use]
+    pub fn installed(&self) -> BTreeSet<String> {
+        let names = self.packages.entries().into_iter();
+        names
+            .filter_map(|(name, child)| match child {
+                ImageChild::Folder(_) => (!name.contains('.')).then(|| name.to_string()),
+                ImageChild::File(_) => name.strip_suffix(".py").map(str::to_owned),
+                ImageChild::Link(_) => None,
+            })
+            .filter(|name| name != "__pycache__")
+            .collect()
     }
 
     /// The guest that runs the session which the file `config` describes, with the packages

@@ -30,7 +30,7 @@ impl SuiteRun<'_> {
                 self.sandbox,
                 self.environment,
                 (&check, self.wanted),
-                self.repo,
+                self.laid,
                 &conditions,
             )
             .report_once(&mut *observe);

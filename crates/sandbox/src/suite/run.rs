@@ -4,16 +4,16 @@
 //! lost and another guest goes on with the rest, within what is left of the budget: one
 //! broken test costs itself, not the suite.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread;
 
-use probity_core::Repo;
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use probity_core::repo::File;
 use probity_core::spec::{Check, SuiteCheck, SuiteIsolation};
 use probity_core::verify::{
-    Assurance, Cause, CheckReport, Finding, Observer, SuiteEnd, judge_suite,
+    Assurance, Cause, CheckReport, Finding, Laid, Observer, SuiteEnd, judge_suite,
 };
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ use super::environment::Environment;
 use super::live::Live;
 use super::records::Records;
 use super::seal::{Key, Seal};
-use crate::fs::{Access, Content, Device, Devices, Mounts};
+use crate::fs::{Access, Attempt, Content, Device, Devices, FileSeals, Mounts};
 use crate::guest::{Conditions, Ending, Invocation, Run, RunError};
 use crate::output::Output;
 use crate::pack::{captured, reproducible};
@@ -31,6 +31,9 @@ use crate::text::clean;
 
 /// Most guests for one suite.
 const MAX_GUESTS: usize = 200;
+/// Most findings of tampering in a report.
+const LISTED: usize = 20;
+const REPO: &str = "/repo";
 const CONFIG: &str = "/run/probity.json";
 const RESULTS: &str = "/dev/results";
 
@@ -112,8 +115,8 @@ pub struct SuiteRun<'a> {
     pub check: &'a Check,
     /// What it asks for.
     pub wanted: &'a SuiteCheck,
-    /// The tree under test.
-    pub repo: &'a Repo,
+    /// The tree under test, with trusted tests laid over it.
+    pub laid: &'a Laid,
     /// What its guests depend on beside their files.
     pub conditions: &'a Conditions,
     /// What the records of its sessions are signed with.
@@ -126,6 +129,8 @@ pub(super) struct Heard {
     pub(super) records: Records,
     pub(super) used: Used,
     pub(super) limits: Vec<LimitHit>,
+    /// What was tried with sealed files.
+    pub(super) attempts: BTreeSet<Attempt>,
 }
 
 impl Heard {
@@ -153,7 +158,7 @@ impl<'a> SuiteRun<'a> {
         sandbox: &'a Sandbox,
         environment: &'a Environment,
         (check, wanted): (&'a Check, &'a SuiteCheck),
-        repo: &'a Repo,
+        laid: &'a Laid,
         conditions: &'a Conditions,
     ) -> Self {
         Self {
@@ -161,9 +166,9 @@ impl<'a> SuiteRun<'a> {
             environment,
             check,
             wanted,
-            repo,
+            laid,
             conditions,
-            key: Key::of(check, repo, conditions.seed),
+            key: Key::of(check, &laid.repo, conditions.seed),
         }
     }
 }
@@ -184,10 +189,12 @@ impl SuiteRun<'_> {
             SuiteIsolation::Suite => self.session(observe),
             SuiteIsolation::File | SuiteIsolation::Test => self.session_in_units(observe),
         };
-        match session {
+        let mut report = match session {
             Ok(session) => self.judge(session),
             Err(report) => *report,
-        }
+        };
+        report.findings.extend(self.laid.findings.iter().cloned());
+        report
     }
 
     /// Runs guests until the suite is done or cannot go on. The error is the report.
@@ -235,6 +242,7 @@ impl SuiteRun<'_> {
         heard
             .limits
             .extend(run.limits.iter().copied().map(reproducible));
+        heard.attempts.extend(run.attempts.iter().cloned());
         let end = self.end_of(&run.ending)?;
         let complete = matches!(end, SuiteEnd::Exit(_));
         if run.results_refused > 0 {
@@ -307,7 +315,7 @@ impl SuiteRun<'_> {
             Stage::Only(only) => (&[], Some(only)),
         };
         let config = Config {
-            root: "/repo",
+            root: REPO,
             runner: self.wanted.runner.name(),
             results: RESULTS,
             python_path: &self.wanted.python_path,
@@ -317,7 +325,7 @@ impl SuiteRun<'_> {
             key: self.key.to_hex(),
             shuffle: self.wanted.hardening.shuffle,
             canaries: self.wanted.hardening.canaries,
-            allow: self.wanted.hardening.steering_functions().collect(),
+            allow: self.wanted.trust.steering_functions().collect(),
             skip,
             only,
             pause: matches!(stage, Stage::Collect),
@@ -325,7 +333,11 @@ impl SuiteRun<'_> {
         };
         let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
         let mut mounts = Mounts::new(Devices::Usual);
-        mounts.folder("/repo", self.repo.root(), Access::Writable);
+        let seals = FileSeals {
+            files: self.laid.sealed.iter().map(ToString::to_string).collect(),
+            names: self.laid.closed_names.clone(),
+        };
+        mounts.sealed_folder(REPO, self.laid.repo.root(), seals);
         mounts.empty("/tmp", Access::Writable);
         // The session empties the file, since the key is in it.
         let config = Content::Shared(File::regular(config));
@@ -364,6 +376,7 @@ impl SuiteRun<'_> {
             records,
             used,
             mut limits,
+            attempts,
         } = session.heard;
         limits.sort_by_key(|hit| (hit.limit, std::cmp::Reverse(hit.used)));
         limits.dedup_by_key(|hit| hit.limit);
@@ -391,6 +404,7 @@ impl SuiteRun<'_> {
             },
             None => report,
         };
+        let report = self.with_attempts(report, attempts);
         let report = guarded(report, &records.tampering, silent);
         let evidence = |output: &Output| {
             (report.cause.is_some() && output.total > 0).then(|| captured(output))
@@ -404,6 +418,40 @@ impl SuiteRun<'_> {
             ..report
         }
     }
+
+    /// Adds what was tried with sealed files: such a suite has not passed, whatever it showed.
+    fn with_attempts(&self, mut report: CheckReport, attempts: BTreeSet<Attempt>) -> CheckReport {
+        let tampering: Vec<Finding> = attempts.iter().take(LISTED).map(finding).collect();
+        if let Some(first) = tampering.first()
+            && !report.cause.as_ref().is_some_and(Cause::is_host)
+        {
+            let message = first.message.trim_start_matches(TAMPERING).to_owned();
+            report = CheckReport {
+                message: first.message.clone(),
+                ..report
+            };
+            let cause = Cause::Tampered { message };
+            report.outcome = cause.outcome();
+            report.cause = Some(cause);
+        }
+        report.findings.extend(tampering);
+        report
+    }
+}
+
+/// What begins the message of a finding of tampering.
+const TAMPERING: &str = "tampering: ";
+
+/// What is said of an attempt.
+fn finding(attempt: &Attempt) -> Finding {
+    let path = attempt.path.strip_prefix("/repo/").unwrap_or(&attempt.path);
+    let path = clean(path);
+    let verb = attempt.what.verb();
+    Finding::error(format!(
+        "{TAMPERING}the code under test tried to {verb} `{path}` while the tests ran; `tests` in \
+         the spec says which files are trusted tests, `allow-steering` which other files may change"
+    ))
+    .at(path)
 }
 
 /// Whether a guest that ended so lost the test that it was running, and another can go on
@@ -442,10 +490,13 @@ fn guarded(report: CheckReport, tampering: &[String], silent: bool) -> CheckRepo
     let Some(first) = tampering.first() else {
         return report;
     };
+    if report.cause.as_ref().is_some_and(Cause::is_host) {
+        return report;
+    }
     report.findings.extend(
         tampering
             .iter()
-            .map(|message| Finding::error(format!("tampering: {message}"))),
+            .map(|message| Finding::error(format!("{TAMPERING}{message}"))),
     );
     let cause = Cause::Tampered {
         message: first.clone(),

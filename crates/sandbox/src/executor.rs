@@ -225,16 +225,14 @@ impl SpecExecutor {
             Ok(laid) => laid,
             Err(error) => return CheckReport::host_failed(check, error.to_string(), None),
         };
-        SuiteRun {
-            sandbox: &self.sandbox,
-            environment: &environment,
-            check,
-            wanted,
-            laid: &laid,
-            patched: input.repo,
-            candidate: None,
-            conditions: &self.conditions,
-        }
+        let conditions = &self.conditions;
+        SuiteRun::new(
+            &self.sandbox,
+            &environment,
+            (check, wanted),
+            (&laid, input.repo),
+            conditions,
+        )
         .report(observe)
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::document::Value;
 use super::error::{Sink, did_you_mean};
 use super::fields::{Fields, Located};
+use super::hardening::{self, Hardening};
 use super::kinds::{Context, plain_name, spec_path};
 use super::trust::{self, TestTrust};
 use crate::RepoPath;
@@ -35,6 +36,9 @@ pub struct SuiteCheck {
     pub args: Vec<String>,
     /// What gets a guest of its own. Default: the suite; with `across` always each test.
     pub isolation: SuiteIsolation,
+    /// How it is guarded, ordered and repeated.
+    #[serde(flatten)]
+    pub hardening: Hardening,
     /// Which files are trusted tests, where they come from, and what a patch may steer.
     #[serde(flatten)]
     pub trust: TestTrust,
@@ -207,6 +211,7 @@ pub(super) fn read(
     let python_path = python_path(fields, sink);
     let args = arguments(fields, sink);
     let across = across(fields, runner, isolation.filter(|_| is_chosen), sink);
+    let hardening = hardening::read(fields, sink);
     let trust = trust::read(fields, sink);
     let fail_to_pass = fail_to_pass(fields, context, sink);
     let expectation = expectation(fields, &fail_to_pass, context, sink);
@@ -222,6 +227,7 @@ pub(super) fn read(
             SuiteIsolation::Test
         },
         across,
+        hardening,
         trust: trust?,
         expectation: expectation?,
         fail_to_pass,

@@ -135,7 +135,7 @@ pub struct SuiteRun<'a> {
     /// What its guests depend on beside their files.
     pub conditions: &'a Conditions,
     /// What the records of its sessions are signed with.
-    key: Option<Key>,
+    pub(super) key: Option<Key>,
 }
 
 /// What the guests of a suite, or of a part of one, reported so far.

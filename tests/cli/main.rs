@@ -13,11 +13,15 @@
     reason = "a test has nobody to report to"
 )]
 
+mod across;
 mod apply;
 #[cfg(unix)]
 mod cases;
+mod cheats;
 mod env;
+mod hardening;
 mod init;
+mod isolated;
 mod isolation;
 #[cfg(target_os = "linux")]
 mod orphans;
@@ -25,5 +29,6 @@ mod pack;
 mod project;
 mod report;
 mod request;
+mod selftest;
 mod suite;
 mod verify;

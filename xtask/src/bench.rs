@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::{calls, fuel, probity, say, suites};
+use crate::{calls, fuel, isolated, probity, say, suites};
 
 /// Counted pairs of runs.
 pub(crate) const PAIRS: usize = 7;
@@ -58,10 +58,11 @@ const SCENARIOS: [Scenario; 4] = [
 
 pub(crate) fn run(args: &[String]) -> Result<bool> {
     match args.first().map(String::as_str) {
-        None => Ok(apply()? && calls::run()? && fuel::run()? && suites::run()?),
+        None => Ok(apply()? && calls::run()? && fuel::run()? && isolated::run()? && suites::run()?),
         Some("apply") => apply(),
         Some("calls") => calls::run(),
         Some("fuel") => fuel::run(),
+        Some("isolated") => isolated::run(),
         Some("suites") => suites::run(),
         Some(other) => bail!("there is no measurement `{other}`"),
     }

@@ -50,6 +50,11 @@ pub(crate) enum Command {
     /// Build environments (a runtime with packages, warmed up), list or remove them.
     #[command(subcommand)]
     Env(EnvCommand),
+    /// Prove that a spec is fit to judge: doing nothing fails, a right patch passes each time.
+    Selftest(SelftestArgs),
+    /// Record which tests of a suite pass on a tree that is trusted.
+    #[command(subcommand)]
+    Suite(SuiteCommand),
     /// Try on this machine that nothing gets out of the sandbox, and print what holds.
     Doctor(DoctorArgs),
     /// Judge a small project with a bug, a wrong patch and a right one.
@@ -176,6 +181,10 @@ pub(crate) struct VerifyArgs {
     /// The spec. Its own folder is where the files that it names are looked up.
     #[arg(long, value_name = "FILE")]
     pub(crate) spec: Option<PathBuf>,
+    /// A folder of trusted tests for every suite, whatever the spec says. Its files are laid
+    /// over the patched tree under their paths from this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tests_from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     /// Report the verdict as human, json, junit or tap, on standard output or in a file;
@@ -214,6 +223,92 @@ fn report(text: &str) -> Result<ReportArg, String> {
             Format::ALL.map(|(name, _)| name).join(", ")
         )),
     }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity selftest --repo base --gold gold.diff
+  probity selftest --repo base --gold gold.diff --spec task/probity.toml --runs 10 --json
+
+What is tried:
+  empty-patch-fails            the untouched tree does not pass
+  gold-patch-passes            the gold patch passes, each time
+  gold-patch-is-reproducible   all runs give one verdict, byte for byte
+  no-expected-test-is-skipped  with the gold patch every expected test runs
+  fail-to-pass-fails           tests of `fail-to-pass` fail on the untouched tree
+  tests-are-listed             a suite that expects `any` test misses none: a doubt
+  checks-decide, assurance     which checks tell the two trees apart, and their levels
+
+Exit code 0: the spec is fit to judge; 1: it is unfit; 3: the gold patch is refused.")]
+pub(crate) struct SelftestArgs {
+    #[command(flatten)]
+    pub(crate) repo: RepoArgs,
+    /// A patch that is known to be right, or `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gold: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: PatchArgs,
+    /// The spec; default: the repository's probity.toml.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) spec: Option<PathBuf>,
+    /// A folder of trusted tests for every suite, whatever the spec says.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tests_from: Option<PathBuf>,
+    /// How often the gold patch is judged.
+    #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub(crate) runs: u64,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
+    /// Answer in JSON (schema `probity.selftest/1`).
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SuiteCommand {
+    /// Run a suite of the spec on a trusted tree and write down which tests pass.
+    Record(SuiteRecordArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probity suite record --repo . --out expected.txt
+  probity suite record --repo base --patch gold.diff --out pass.txt --fail-to-pass fix.txt
+  probity suite record --spec task/probity.toml --check tests --runs 5
+
+Name the lists in the spec as `expect-from` and `fail-to-pass-from`. Lists that it names
+already need not be there yet. A test is recorded if it passes in every run; each run has
+another seed.")]
+pub(crate) struct SuiteRecordArgs {
+    #[command(flatten)]
+    pub(crate) repo: RepoArgs,
+    /// A trusted patch to apply first, or `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: PatchArgs,
+    /// The spec; default: the repository's probity.toml.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) spec: Option<PathBuf>,
+    /// A folder of trusted tests for every suite, whatever the spec says.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tests_from: Option<PathBuf>,
+    /// The suite's name, if the spec has several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) check: Option<String>,
+    /// How often the suite is run.
+    #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub(crate) runs: u64,
+    /// Where the ids go, one a line. Default: standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Where those go that do not pass without the patch; `--out` then gets the others.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fail_to_pass: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
 }
 
 #[derive(Debug, Args)]

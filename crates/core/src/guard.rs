@@ -13,7 +13,7 @@ mod pattern;
 
 pub use pattern::GuardError;
 
-use pattern::Patterns;
+pub(crate) use pattern::Patterns;
 
 use crate::patch::{Patch, PatchError, PatchErrorKind, Plan, ordinal};
 use crate::quantity::ByteSize;

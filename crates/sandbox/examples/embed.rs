@@ -56,6 +56,7 @@ async fn judge_all(repo: &Path, patches: Vec<PathBuf>) -> Result<ExitCode, Box<d
             base: Some(base.clone()),
             repo: patched,
             files: files.clone(),
+            trusted: Arc::default(),
             conditions: Conditions::default(),
             deadline: Duration::from_secs(600),
         };

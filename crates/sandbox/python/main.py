@@ -3,8 +3,8 @@
 CONFIG is a JSON file:
 
     root         absolute folder of the repository; the working folder and pytest's rootdir
-    runner       "pytest" or "unittest" (default "pytest"), or "candidate": no tests, but what they reach
-                 across a border
+    runner       "pytest", "unittest", "call" or "program" (default "pytest"), or "candidate": no tests, but what
+                 they reach across a border
     python_path  folders relative to root that come first in sys.path (default none)
     site         absolute folders with installed wheels, after python_path (default none)
     args         the runner's arguments (default none)
@@ -15,6 +15,8 @@ CONFIG is a JSON file:
     skip         ids of tests that are not run: those that an earlier session of the suite has begun
                  (default none)
     only         ids of the tests that are run (default all)
+    calls        calls that are made by the runner "call" (see probity_call.py); its `args` are the module
+                 and the function, those of "program" are what Python runs
     pause        whether the session stops after collection, to go on in a snapshot (default false)
     bundled      top-level names of the runtime's own third-party packages that may be imported
                  (default none, `["*"]` all)

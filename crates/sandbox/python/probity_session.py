@@ -28,7 +28,12 @@ from probity_standins import imports
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SETUP_FAILED = 3
-RUNNERS = {"pytest": "probity_pytest", "unittest": "probity_unittest"}
+RUNNERS = {
+    "pytest": "probity_pytest",
+    "unittest": "probity_unittest",
+    "call": "probity_call",
+    "program": "probity_program",
+}
 OPTIONS = (
     "-p",
     "no:cacheprovider",
@@ -66,6 +71,7 @@ class Config:
     seed: int = 0
     skip: list[str] = field(default_factory=list)
     only: list[str] | None = None
+    calls: list[list[Any]] = field(default_factory=list)
     pause: bool = False
     bundled: list[str] = field(default_factory=list)
     across: list[str] = field(default_factory=list)
@@ -109,7 +115,7 @@ def answer(config: Config) -> None:
 
 
 def proceed(ids: str, answers: str | None = None) -> NoReturn:
-    """Go on with a session that was paused: with the tests of the JSON list `ids`, in hexadecimal.
+    """Go on with a session that was paused: with the tests or calls of the JSON list `ids`, in hexadecimal.
 
     If it has a border, with the answers that come from there, written likewise.
     """
@@ -186,6 +192,15 @@ class Session:
                 self.records.write({"event": "runner-error", "message": self.records.describe(error)})
                 return SETUP_FAILED
             args = list(config.args)
+            if config.runner == "call":
+                self.run = runner.Run(self.records, args, names)
+                code = self.run.collect() if config.pause else self.run.whole(config.calls)
+                if code is not None:
+                    self.records.close()
+                return code
+            if config.runner == "program":
+                self.records.close()
+                return int(runner.run(args))
             if config.runner == "pytest":
                 args[:0] = [*OPTIONS, "--rootdir=" + config.root]
             only = None if config.only is None else frozenset(config.only)
@@ -198,8 +213,8 @@ class Session:
             self.records.close()
         return code
 
-    def proceed(self, ids: list[str]) -> int:
-        """Run these tests and the rest of it; the exit code."""
+    def proceed(self, ids: list[Any]) -> int:
+        """Run these tests, or make these calls, and do the rest; the exit code."""
         try:
             return int(self.run.proceed(ids))
         finally:

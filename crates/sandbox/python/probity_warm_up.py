@@ -195,7 +195,7 @@ def main(site: list[str]) -> None:
     for _ in range(3):
         sessions(site)
     for name in set(sys.modules) - before:
-        if name.startswith(("test_probity_", "conftest")):
+        if name.startswith(("test_probity_", "probity_warm_up_program", "conftest")):
             del sys.modules[name]
     os.environ.clear()
     os.environ.update(environment)
@@ -217,6 +217,39 @@ def sessions(site: list[str]) -> None:
     """Run one small session of each runner."""
     for runner in runners(site):
         session(site, runner)
+    calls(site)
+    program(site)
+
+
+def calls(site: list[str]) -> None:
+    """Make calls of each outcome."""
+    config = probity_session.Config(
+        root="/tmp",
+        runner="call",
+        results="/dev/null",
+        site=site,
+        args=["json", "loads"],
+        calls=[["1", ['{"a": [1, 2.5, null, true]}'], {}], ["2", ["{"], {}]],
+    )
+    if probity_session.run(config) != 0:
+        raise SystemExit("the warm-up's calls did not come out as they should")
+
+
+def program(site: list[str]) -> None:
+    """Run a small program, in both ways, and take away its files."""
+    os.makedirs(FOLDER)
+    with open(FOLDER + "/probity_warm_up_program.py", "w", encoding="utf-8") as file:
+        file.write("import sys\nsys.stdin.read()\n")
+    before = sys.argv[:], sys.path[:], sys.stdin
+    for args in (["probity_warm_up_program.py"], ["-m", "probity_warm_up_program"]):
+        config = probity_session.Config(
+            root=FOLDER, runner="program", results="/dev/null", python_path=["."], site=site, args=args
+        )
+        if probity_session.run(config) != 0:
+            raise SystemExit("the warm-up's program did not run as it should")
+    sys.argv[:], sys.path[:], sys.stdin = before
+    os.chdir("/")
+    shutil.rmtree(FOLDER)
 
 
 def session(site: list[str], runner: str) -> None:

@@ -1,16 +1,23 @@
-//! The executor of the sandbox: packs and suites of a spec.
+//! The executor of the sandbox: what runs of a spec.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use probity_core::spec::{Check, CheckKind, PackCheck, PackRef, SuiteCheck};
-use probity_core::verify::{Assurance, Cause, CheckReport, Executor, Observer, VerifyInput};
+use probity_core::repo::Kind;
+use probity_core::spec::{
+    Check, CheckKind, Interpreter, PackCheck, PackRef, Program, ProgramCheck, SuiteCheck, TestsFrom,
+};
+use probity_core::verify::{
+    Apart, Assurance, Cause, CheckReport, Executor, Laid, Observer, Trusting, VerifyInput,
+    lay_trusted, take_apart,
+};
 use probity_core::{Budget, Repo};
 
 use crate::engine::{Module, ModuleError};
 use crate::guest::Conditions;
+use crate::isolated::{Bench, Runs, check_calls, check_oracle, check_program};
 use crate::pack;
 use crate::runtime::{Runtime, RuntimeError, RuntimeStore};
 use crate::sandbox::{Sandbox, Trust};
@@ -21,6 +28,10 @@ use crate::suite::{
 
 /// Reads a file that a spec names, relative to the spec's folder.
 pub type SpecFiles = dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync;
+
+/// The folders of trusted tests that a spec or a request names, read: each holds files under
+/// the paths that they have in the repository.
+pub type TrustedTests = BTreeMap<TestsFrom, Repo>;
 
 /// Where the sandbox keeps what it needs again.
 #[derive(Debug, Clone)]
@@ -45,7 +56,7 @@ impl Stores {
     }
 }
 
-/// Runs the packs and suites of a spec in a sandbox.
+/// Runs in a sandbox what a spec has to run.
 pub struct SpecExecutor {
     sandbox: Sandbox,
     stores: Stores,
@@ -56,6 +67,23 @@ pub struct SpecExecutor {
     packs: BTreeMap<PackRef, (u64, Budget, Result<Module, ModuleError>)>,
     runtimes: HashMap<String, Runtime>,
     environments: HashMap<(String, Option<String>), Environment>,
+    trusted: Arc<TrustedTests>,
+}
+
+/// The environment that a check asks for.
+#[derive(Clone, Copy)]
+struct Python<'a> {
+    runtime: &'a str,
+    lock: Option<&'a str>,
+}
+
+impl<'a> From<&'a Interpreter> for Python<'a> {
+    fn from(interpreter: &'a Interpreter) -> Self {
+        Self {
+            runtime: &interpreter.runtime,
+            lock: interpreter.lock.as_deref(),
+        }
+    }
 }
 
 /// Why a pack has no module to run.
@@ -86,7 +114,16 @@ impl SpecExecutor {
             packs: BTreeMap::new(),
             runtimes: HashMap::new(),
             environments: HashMap::new(),
+            trusted: Arc::default(),
         }
+    }
+
+    /// The same with folders of trusted tests. Default none; a suite that names one which is
+    /// not here ends as a failure of the host.
+    #[must_use]
+    pub fn with_trusted_tests(mut self, trusted: Arc<TrustedTests>) -> Self {
+        self.trusted = trusted;
+        self
     }
 
     fn pack(&mut self, check: &Check, wanted: &PackCheck, repo: &Repo) -> CheckReport {
@@ -154,33 +191,142 @@ impl SpecExecutor {
         input: VerifyInput<'_>,
         observe: Observer<'_>,
     ) -> CheckReport {
-        let runtime = match self.runtime(&wanted.runtime) {
-            Ok(runtime) => runtime,
-            Err(error) => {
-                let hint = match &error {
-                    RuntimeError::Missing { name } => {
-                        Some(format!("run `probity runtime add {name}` once"))
-                    }
-                    _ => None,
-                };
-                return CheckReport::host_failed(check, error.to_string(), hint);
-            }
+        let folder = match &wanted.trust.tests_from {
+            TestsFrom::Base | TestsFrom::Patched => None,
+            from @ (TestsFrom::Folder(_) | TestsFrom::Given) => match self.trusted.get(from) {
+                Some(folder) => Some(folder.clone()),
+                None => {
+                    let message = "the folder of its trusted tests was not read";
+                    return CheckReport::host_failed(check, message, None);
+                }
+            },
         };
-        let environment = match self.environment(&runtime, wanted) {
+        let python = Python {
+            runtime: &wanted.runtime,
+            lock: wanted.lock.as_deref(),
+        };
+        let environment = match self.python(check, python) {
             Ok(environment) => environment,
-            Err((message, hint)) => return CheckReport::host_failed(check, message, hint),
+            Err(report) => return *report,
+        };
+        let trusting = Trusting {
+            folder: folder.as_ref(),
+            installed: &environment.installed(),
+        };
+        let laid = lay_trusted(input, wanted, trusting).and_then(|laid| {
+            if wanted.across.is_empty() {
+                return Ok((laid, None));
+            }
+            let Apart { tests, candidate } = take_apart(input, wanted, trusting)?;
+            // All of its tree is trusted, and all that runs in it.
+            let laid = Laid {
+                repo: tests,
+                sealed: BTreeSet::new(),
+                closed_names: BTreeSet::new(),
+                ..laid
+            };
+            Ok((laid, Some(candidate)))
+        });
+        let (laid, candidate) = match laid {
+            Ok(laid) => laid,
+            Err(error) => return CheckReport::host_failed(check, error.to_string(), None),
         };
         SuiteRun {
             sandbox: &self.sandbox,
             environment: &environment,
             check,
             wanted,
-            repo: input.repo,
-            base: input.base.unwrap_or(input.repo),
-            candidate: None,
+            laid: &laid,
+            candidate: candidate.as_ref(),
             conditions: &self.conditions,
         }
         .report(observe)
+    }
+
+    /// Runs a check in the environment of `interpreter`.
+    fn isolated(
+        &mut self,
+        check: &Check,
+        interpreter: &Interpreter,
+        repo: &Repo,
+        run: impl FnOnce(Bench<'_>, &Environment, &Arc<SpecFiles>) -> CheckReport,
+    ) -> CheckReport {
+        match self.python(check, Python::from(interpreter)) {
+            Ok(environment) => run(self.bench(check, repo), &environment, &self.files),
+            Err(report) => *report,
+        }
+    }
+
+    fn program(&mut self, check: &Check, wanted: &ProgramCheck, repo: &Repo) -> CheckReport {
+        match &wanted.program {
+            Program::Python { interpreter, argv } => {
+                self.isolated(check, interpreter, repo, |bench, environment, _| {
+                    let runs = Runs::Python {
+                        environment,
+                        python_path: &interpreter.python_path,
+                        argv,
+                    };
+                    check_program(bench, &runs, wanted)
+                })
+            }
+            Program::Module { path, argv } => {
+                let Some(file) = repo
+                    .get(path)
+                    .filter(|_| repo.kind(path) == Some(Kind::File))
+                else {
+                    let message = format!("`{path}` is not a file");
+                    let cause = Cause::Refused { message };
+                    let message = cause.to_string();
+                    return CheckReport::stopped(check, Assurance::Isolated, cause, message);
+                };
+                let module = self.sandbox.module_unless(
+                    file.bytes(),
+                    &check.budget,
+                    Trust::Untrusted,
+                    &self.conditions.cancel,
+                );
+                match module {
+                    Err(error) => CheckReport::host_failed(check, error.to_string(), None),
+                    Ok(Err(refused)) => refused_module(check, refused),
+                    Ok(Ok(module)) => {
+                        let runs = Runs::Module {
+                            module: &module,
+                            name: path.to_string(),
+                            argv,
+                        };
+                        check_program(self.bench(check, repo), &runs, wanted)
+                    }
+                }
+            }
+        }
+    }
+
+    const fn bench<'a>(&'a self, check: &'a Check, repo: &'a Repo) -> Bench<'a> {
+        Bench {
+            sandbox: &self.sandbox,
+            check,
+            repo,
+            conditions: &self.conditions,
+        }
+    }
+
+    /// The environment of a check. The error is its report.
+    fn python(
+        &mut self,
+        check: &Check,
+        wanted: Python<'_>,
+    ) -> Result<Environment, Box<CheckReport>> {
+        let runtime = self.runtime(wanted.runtime).map_err(|error| {
+            let hint = match &error {
+                RuntimeError::Missing { name } => {
+                    Some(format!("run `probity runtime add {name}` once"))
+                }
+                _ => None,
+            };
+            Box::new(CheckReport::host_failed(check, error.to_string(), hint))
+        })?;
+        self.environment(&runtime, wanted)
+            .map_err(|(message, hint)| Box::new(CheckReport::host_failed(check, message, hint)))
     }
 
     fn runtime(&mut self, name: &str) -> Result<Runtime, RuntimeError> {
@@ -198,13 +344,13 @@ impl SpecExecutor {
     fn environment(
         &mut self,
         runtime: &Runtime,
-        wanted: &SuiteCheck,
+        wanted: Python<'_>,
     ) -> Result<Environment, (String, Option<String>)> {
-        let key = (wanted.runtime.clone(), wanted.lock.clone());
+        let key = (wanted.runtime.to_owned(), wanted.lock.map(str::to_owned));
         if let Some(environment) = self.environments.get(&key) {
             return Ok(environment.clone());
         }
-        let text = match &wanted.lock {
+        let text = match wanted.lock {
             None => default_lock().to_owned(),
             Some(path) => {
                 let bytes = (self.files)(path).map_err(|problem| {
@@ -214,7 +360,7 @@ impl SpecExecutor {
             }
         };
         let lock = Lock::parse(&text).map_err(|error| {
-            let path = wanted.lock.as_deref().unwrap_or("(built in)");
+            let path = wanted.lock.unwrap_or("(built in)");
             (format!("the lock `{path}` cannot be used: {error}"), None)
         })?;
         let environment = self
@@ -230,7 +376,7 @@ impl SpecExecutor {
             )
             .map_err(|error| {
                 let hint = match &error {
-                    EnvironmentError::Missing { .. } => Some(match &wanted.lock {
+                    EnvironmentError::Missing { .. } => Some(match wanted.lock {
                         Some(path) => format!(
                             "run `probity env build --runtime {} --lock {path}` once",
                             wanted.runtime
@@ -256,6 +402,19 @@ impl Executor for SpecExecutor {
         match &check.kind {
             CheckKind::Pack(wanted) => self.pack(check, wanted, input.repo),
             CheckKind::Suite(wanted) => self.suite(check, wanted, input, observe),
+            CheckKind::Call(wanted) => self.isolated(
+                check,
+                &wanted.interpreter,
+                input.repo,
+                |bench, environment, _| check_calls(bench, environment, wanted),
+            ),
+            CheckKind::Oracle(wanted) => self.isolated(
+                check,
+                &wanted.interpreter,
+                input.repo,
+                |bench, environment, files| check_oracle(bench, environment, wanted, files),
+            ),
+            CheckKind::Program(wanted) => self.program(check, wanted, input.repo),
             CheckKind::FileExists(_)
             | CheckKind::FileContains(_)
             | CheckKind::Diff(_)

@@ -9,7 +9,9 @@ use wasmtime::{Instance, Store, Trap, UpdateDeadline};
 
 use crate::cancel::Cancel;
 use crate::engine::{Code, Engine, STACK, is_of_kernel};
-use crate::fs::{Errno, MountError, Mounts, Quota, ReadSet};
+use crate::fs::{Attempt, Errno, MountError, Mounts, Quota, ReadSet};
+#[cfg(target_os = "linux")]
+use crate::fs::{MAX_ATTEMPT_PATH, MAX_ATTEMPTS};
 use crate::output::Output;
 #[cfg(target_os = "linux")]
 use crate::results::are_sound;
@@ -75,6 +77,23 @@ pub struct Invocation {
     pub cancel: Cancel,
     /// Hears what it writes to the results channel, as it does.
     pub listener: Option<Listener>,
+    /// Files that are wanted when it has ended, as absolute guest paths; at most
+    /// [`MAX_WANTED`].
+    pub wanted: Vec<String>,
+}
+
+/// Most files that can be wanted of a guest.
+pub const MAX_WANTED: usize = 1000;
+
+/// What a file that was wanted of a guest was at its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LeftFile {
+    /// A file with these bytes.
+    Bytes(#[serde(with = "serde_bytes")] Vec<u8>),
+    /// There was nothing, or nothing that can be read.
+    Missing,
+    /// All together would have been more than the guest may write to files.
+    TooLarge,
 }
 
 /// What is kept of a guest that returns by itself.
@@ -152,8 +171,12 @@ pub struct Run {
     pub limits: Vec<LimitHit>,
     /// Most linear memory in use.
     pub memory_peak: ByteSize,
+    /// What it tried with files that are sealed; a part, if that is much.
+    pub attempts: Vec<Attempt>,
     /// What of its files it depended on.
     pub reads: ReadSet,
+    /// The files that were wanted, in that order.
+    pub left: Vec<LeftFile>,
     /// The state at the end, if it was asked for and the guest returned by itself.
     pub taken: Option<Taken>,
     /// Real time from instantiation to the end.
@@ -201,7 +224,11 @@ impl Run {
             && self.results.len() <= budget.results.as_usize()
             && are_sound(&self.marks, self.results.len(), self.fuel)
             && self.limits.len() <= Limit::ALL.len()
+            && self.attempts.len() <= MAX_ATTEMPTS
+            && (self.attempts.iter()).all(|tried| tried.path.chars().count() <= MAX_ATTEMPT_PATH)
             && self.reads.fits()
+            && self.left.len() <= MAX_WANTED
+            && left_bytes(&self.left) <= budget.file_bytes.0
             && self.taken.as_ref().is_none_or(|taken| taken.fits(budget));
         if let Ending::Trapped(message) | Ending::Refused(message) = &mut self.ending {
             *message = clean(message);
@@ -235,6 +262,7 @@ impl Invocation {
             budget,
             cancel: Cancel::default(),
             listener: None,
+            wanted: Vec::new(),
         }
     }
 
@@ -250,9 +278,12 @@ impl Invocation {
     /// # Errors
     /// Only for faults of the host; whatever the guest does is an [`Ending`].
     pub(crate) fn run_here(self, engine: &Engine, code: &Code) -> Result<Run, RunError> {
+        let wanted = self.wanted.clone();
+        let room = self.budget.file_bytes.0;
         let (host, begin, cancel) = self.parts(code)?;
-        let (run, taken, _) = begin.run(engine, code, host, cancel)?;
-        Ok(Run { taken, ..run })
+        let (run, taken, mut host) = begin.run(engine, code, host, cancel)?;
+        let left = left_files(&mut host, &wanted, room);
+        Ok(Run { taken, left, ..run })
     }
 
     /// The same; a guest that returns by itself rests afterwards, its memory in `file`.
@@ -338,6 +369,33 @@ impl Resting {
     }
 }
 
+/// What became of the files that were wanted, within `room` bytes.
+fn left_files(host: &mut Host, wanted: &[String], mut room: u64) -> Vec<LeftFile> {
+    let look = |path: &String| {
+        let Some(bytes) = host.fs.whole_file(path) else {
+            return LeftFile::Missing;
+        };
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        match room.checked_sub(size) {
+            Some(rest) => {
+                room = rest;
+                LeftFile::Bytes(bytes.to_vec())
+            }
+            None => LeftFile::TooLarge,
+        }
+    };
+    wanted.iter().take(MAX_WANTED).map(look).collect()
+}
+
+#[cfg(target_os = "linux")]
+fn left_bytes(left: &[LeftFile]) -> u64 {
+    let size = |file: &LeftFile| match file {
+        LeftFile::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+        LeftFile::Missing | LeftFile::TooLarge => 0,
+    };
+    left.iter().map(size).fold(0, u64::saturating_add)
+}
+
 /// Where a guest begins, and whether its state at the end is wanted.
 struct Begin {
     entry: Entry,
@@ -404,10 +462,12 @@ impl Begin {
             fuel,
             limits: host.limits_met(),
             memory_peak: ByteSize(host.limits.memory_peak()),
+            attempts: host.fs.attempts().iter().cloned().collect(),
             reads: host.fs.read_set(),
             stdout: host.stdout.take().finish(),
             stderr: host.stderr.take().finish(),
             results: std::mem::take(&mut host.results),
+            left: Vec::new(),
             taken: None,
             marks,
             wall_time,

@@ -11,6 +11,7 @@ pub mod engine;
 pub mod executor;
 pub mod fs;
 pub mod guest;
+mod isolated;
 pub mod isolation;
 pub mod limits;
 pub mod output;
@@ -29,7 +30,7 @@ pub mod worker;
 
 pub use cancel::Cancel;
 pub use engine::{CodeCache, Module};
-pub use executor::{SpecExecutor, SpecFiles};
+pub use executor::{SpecExecutor, SpecFiles, TrustedTests};
 pub use guest::{Conditions, Ending, Entry, Invocation, Run};
 pub use isolation::{InProcess, Isolation, Paused, PausedGuest};
 pub use results::{Listener, Mark};

@@ -22,7 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tracing::{Instrument as _, debug, info, info_span};
 
 use crate::cancel::Cancel;
-use crate::executor::{SpecExecutor, SpecFiles, Stores};
+use crate::executor::{SpecExecutor, SpecFiles, Stores, TrustedTests};
 use crate::guest::Conditions;
 use crate::sandbox::Sandbox;
 
@@ -59,6 +59,8 @@ pub struct Request {
     pub repo: Repo,
     /// Reads the files that the spec names.
     pub files: Arc<SpecFiles>,
+    /// The folders of trusted tests that the spec names.
+    pub trusted: Arc<TrustedTests>,
     /// Seed and start time of guests; its `cancel` is another way to end the job.
     pub conditions: Conditions,
     /// Real time from submission to verdict.
@@ -422,7 +424,8 @@ impl Shared {
             self.stores.clone(),
             request.files,
             request.conditions,
-        );
+        )
+        .with_trusted_tests(request.trusted);
         let input = VerifyInput {
             repo: &request.repo,
             base: request.base.as_ref(),

@@ -60,6 +60,7 @@ fn request(name: &str, module: &'static str) -> Request {
         base: None,
         repo,
         files: Arc::new(move |_: &str| Ok(wat::parse_str(module).unwrap())),
+        trusted: Arc::default(),
         conditions: Conditions::default(),
         deadline: Duration::from_secs(60),
     }

@@ -16,8 +16,8 @@ use probity_worktree::{
 };
 use serde::Serialize;
 
+use super::case::refuse;
 use super::input;
-use super::verify::refuse;
 use crate::args::ApplyArgs;
 use crate::failure::Failure;
 use crate::report::escape;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ApplyArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         return recover_only(&worktree, args, ui);
     };
     let bytes = input::patch(patch)?;
-    let guard = match input::spec(args.spec.as_deref(), &args.repo.repo)? {
+    let guard = match input::spec(args.spec.as_deref(), &args.repo.repo, &|files| files)? {
         Some(input) => input.spec.guard,
         None => Guard::default(),
     };

@@ -111,6 +111,7 @@ fn judge(step: &Step, folder: &Path, project: &Path, ui: &Ui) -> Result<End, Fai
             bases: Vec::new(),
         },
         spec: None,
+        tests_from: None,
         running: RunningArgs::default(),
         reports: Vec::new(),
         json: false,

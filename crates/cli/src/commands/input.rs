@@ -10,10 +10,10 @@ use probity_core::guard::Guard;
 use probity_core::patch::{
     Format, FormatChoice, Patch, PatchError, PatchErrorKind, check_patch_size, detect, parse,
 };
-use probity_core::spec::Spec;
+use probity_core::spec::{CheckKind, Spec, TestsFrom};
 use probity_core::verify::SpecSource;
 use probity_core::{Digest, Repo, RepoPath};
-use probity_sandbox::SpecFiles;
+use probity_sandbox::{SpecFiles, TrustedTests};
 use probity_worktree::{Ignored, LoadError, Worktree};
 
 use crate::args::{PatchArgs, RepoArgs};
@@ -165,13 +165,20 @@ pub(crate) struct SpecInput {
     pub(crate) spec: Spec,
     pub(crate) source: SpecSource,
     pub(crate) files: Arc<SpecFiles>,
+    /// Where the spec lies, and what it names.
+    pub(crate) folder: PathBuf,
 }
 
 /// Reads the spec that a flag names, or the repository's own. `None` if there is neither.
+/// The files that it names are read by what `reading` makes of the usual way.
 ///
 /// The spec is read from disk and never from the patched tree: a patch cannot change what
 /// judges it.
-pub(crate) fn spec(given: Option<&Path>, repo: &Path) -> Result<Option<SpecInput>, Failure> {
+pub(crate) fn spec(
+    given: Option<&Path>,
+    repo: &Path,
+    reading: &dyn Fn(Arc<SpecFiles>) -> Arc<SpecFiles>,
+) -> Result<Option<SpecInput>, Failure> {
     let path = match given {
         Some(path) => path.to_owned(),
         None => {
@@ -191,14 +198,64 @@ pub(crate) fn spec(given: Option<&Path>, repo: &Path) -> Result<Option<SpecInput
         None => SPEC_FILE.to_owned(),
     };
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let files = spec_files(folder);
+    let files = reading(spec_files(folder.clone()));
     let spec = Spec::parse(&name, &text, &|path| files(path))
         .map_err(|errors| Failure::Request(anyhow!("{errors}")))?;
     Ok(Some(SpecInput {
         spec,
         source: SpecSource::File(name),
         files,
+        folder,
     }))
+}
+
+/// Reads the folders of trusted tests that the spec names or, for all its suites, the one
+/// that a flag names.
+pub(crate) fn trusted_tests(
+    spec: &mut Spec,
+    folder: &Path,
+    given: Option<&Path>,
+    ui: &Ui,
+) -> Result<TrustedTests, Failure> {
+    let mut trusted = TrustedTests::new();
+    for check in &mut spec.checks {
+        let CheckKind::Suite(suite) = &mut check.kind else {
+            continue;
+        };
+        let from = &mut suite.trust.tests_from;
+        let path = match (given, &*from) {
+            (Some(path), _) => {
+                *from = TestsFrom::Given;
+                path.to_owned()
+            }
+            (None, TestsFrom::Folder(name)) => folder.join(name),
+            (None, TestsFrom::Base | TestsFrom::Patched | TestsFrom::Given) => continue,
+        };
+        if !trusted.contains_key(from) {
+            let tree = tests_in(&path, ui)
+                .with_context(|| format!("cannot read the trusted tests `{}`", path.display()))
+                .map_err(Failure::Request)?;
+            trusted.insert(from.clone(), tree);
+        }
+    }
+    Ok(trusted)
+}
+
+/// A folder of trusted tests, whole: what git ignores counts, too.
+fn tests_in(path: &Path, ui: &Ui) -> anyhow::Result<Repo> {
+    let loaded = Worktree::open(path)?.load(Ignored::Include)?;
+    anyhow::ensure!(
+        !loaded.repo.is_empty(),
+        "it holds no file; give a folder whose files have the paths that they have in the repository"
+    );
+    for skipped in &loaded.skipped {
+        let path = escape::line(&skipped.path.to_string_lossy());
+        ui.note(&format!(
+            "warning: `{path}` of the trusted tests is left out: {}",
+            skipped.reason
+        ));
+    }
+    Ok(loaded.repo)
 }
 
 /// Reads files below the spec's folder.

@@ -1,6 +1,7 @@
 //! One module for each command.
 
 mod apply;
+mod case;
 mod demo;
 mod doctor;
 mod env;
@@ -8,7 +9,9 @@ mod init;
 mod input;
 mod pack;
 mod runtime;
+mod selftest;
 mod suggest;
+mod suite;
 mod verify;
 
 use std::process::ExitCode;
@@ -26,6 +29,8 @@ pub(crate) fn run(cli: Cli, ui: &Ui) -> Result<ExitCode, Failure> {
         Command::Pack(command) => pack::run(&command, ui),
         Command::Runtime(command) => runtime::run(&command, ui),
         Command::Env(command) => env::run(&command, ui),
+        Command::Selftest(args) => selftest::run(&args, ui),
+        Command::Suite(command) => suite::run(&command, ui),
         Command::Doctor(args) => doctor::run(&args, ui),
         Command::Demo => demo::run(ui),
     }

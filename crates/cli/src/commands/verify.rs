@@ -2,26 +2,17 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, anyhow};
-use probity_core::patch::{self, PatchError, PatchErrorKind, apply};
-use probity_core::quantity::{ByteSize, WallTime};
-use probity_core::verify::{ConditionsSummary, PatchSummary, VerdictDocument, VerifyInput, verify};
-use probity_sandbox::SpecExecutor;
+use probity_core::verify::VerdictDocument;
 
-use super::input::{self, SpecInput};
-use super::suggest;
+use super::case::{Asked, Case};
+use super::input;
 use crate::args::VerifyArgs;
-use crate::cache::Cache;
 use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::report::{Format, RefusalAnswer, render, write_whole};
+use crate::report::{Format, render, write_whole};
 use crate::ui::{Look, Ui};
-
-/// Bytes of the judged diff kept in a verdict.
-const DIFF_CAP: ByteSize = ByteSize::mib(1);
 
 pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let outputs = Outputs::wanted(args)?;
@@ -81,74 +72,19 @@ impl<'a> Outputs<'a> {
 pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failure> {
     let started = Instant::now();
     let patch = args.patch.as_deref().map(input::patch).transpose()?;
-    let base = input::repository(&args.repo, ui)?;
-    let cache = Cache::find()?;
-    let sandbox = cache.sandbox(args.running.isolation)?;
-    let SpecInput {
-        spec,
-        source,
-        files,
-    } = match input::spec(args.spec.as_deref(), &args.repo.repo)? {
-        Some(spec) => spec,
-        None => {
-            ui.note("note: there is no probity.toml; judging by the checks that `probity init` would write");
-            suggest::spec_for(&base, &sandbox, &cache)?
-        }
+    let asked = Asked {
+        repo: &args.repo,
+        spec: args.spec.as_deref(),
+        tests_from: args.tests_from.as_deref(),
+        running: &args.running,
     };
-
-    let mut repo = base.clone();
+    let case = Case::open(asked, ui)?;
     let change = match &patch {
         None => None,
         Some(bytes) => {
-            let (format, patch) = input::parsed(bytes, &args.reading, &spec.guard)?;
-            let applied = patch.and_then(|patch| apply(&mut repo, &patch, &spec.guard));
             let json = Outputs::wanted(args)?.printed == Format::Json;
-            let plan = applied.map_err(|error| refuse(error, format, json, ui))?;
-            format.map(|format| PatchSummary::new(bytes, format, &plan, DIFF_CAP))
+            Some(case.change(bytes, &args.reading, json, ui)?)
         }
     };
-    let conditions = args.running.conditions();
-    let summary = ConditionsSummary {
-        seed: conditions.seed,
-        start_time: conditions.start_time,
-    };
-    let files = Arc::clone(&files);
-    let mut executor = SpecExecutor::new(sandbox, cache.stores(), files, conditions);
-    let progress = Progress::new(ui);
-    let input = VerifyInput {
-        repo: &repo,
-        base: change.as_ref().map(|_| &base),
-    };
-    let verdict = verify(&spec, input, &mut executor, &mut |event| {
-        progress.show(event)
-    });
-    progress.finish();
-    Ok(VerdictDocument::new(
-        &base,
-        &repo,
-        change,
-        (&spec, source),
-        summary,
-        &verdict,
-        WallTime::from(started.elapsed()),
-    ))
-}
-
-/// The failure of a refused patch; with `json`, its answer is printed now.
-pub(crate) fn refuse(
-    error: PatchError,
-    format: Option<patch::Format>,
-    json: bool,
-    ui: &Ui,
-) -> Failure {
-    if error.kind == PatchErrorKind::Internal {
-        return Failure::host(error);
-    }
-    if json && let Err(problem) = ui.out_json(&RefusalAnswer::new(&error, format)) {
-        return problem;
-    }
-    Failure::Refused {
-        error: Box::new(error),
-        printed: json,
-    }
+    Ok(case.verdict(change.as_ref(), started, ui))
 }

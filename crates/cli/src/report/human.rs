@@ -6,9 +6,9 @@ use probity_core::verify::{
     VerdictDocument,
 };
 
-use super::finding_line;
 use super::page::Page;
 use super::standing::first_failing;
+use super::{assurance, finding_line};
 use crate::ui::{Look, Style};
 
 /// Most findings, tests, lines of evidence and lines of a diff shown; JSON has all.
@@ -73,6 +73,7 @@ pub(crate) fn verdict_text(look: Look, document: &VerdictDocument) -> String {
     if !document.failures.is_empty() {
         page.prose("not passed: ", &document.failures.join(", "));
     }
+    page.own(&format!("assurance: {}", assurance(&document.assurance)));
     page.own(&page.paint(Style::Faint, &format!("tree {}", document.patched.tree)));
     page.finish()
 }

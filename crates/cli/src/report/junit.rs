@@ -75,6 +75,8 @@ fn harmless(xml: &str) -> String {
 fn describe(suite: &mut TestSuite, document: &VerdictDocument) {
     suite.add_property(Property::new("tree", document.patched.tree.to_string()));
     suite.add_property(Property::new("verdict", document.status.as_str()));
+    let assurance = super::assurance(&document.assurance);
+    suite.add_property(Property::new("verdict-assurance", assurance));
 }
 
 fn of_suite(

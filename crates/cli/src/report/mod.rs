@@ -12,7 +12,7 @@ mod write;
 
 use std::fmt::Write as _;
 
-use probity_core::verify::{Finding, VerdictDocument};
+use probity_core::verify::{Assurance, AssuranceSummary, Finding, VerdictDocument};
 
 use crate::ui::Look;
 
@@ -73,6 +73,16 @@ fn json(document: &VerdictDocument) -> anyhow::Result<String> {
     }
     // A line of it starts with white space and a quote, never with a colon.
     Ok(escape::disarmed(&out, ":", "\\u0023"))
+}
+
+/// How far the checks can be trusted, on one line.
+fn assurance(summary: &AssuranceSummary) -> String {
+    let required = match summary.required {
+        Assurance::InGuest => "",
+        Assurance::Isolated => "; isolated is required",
+    };
+    let total = summary.isolated.saturating_add(summary.in_guest);
+    format!("{} of {total} checks isolated{required}", summary.isolated)
 }
 
 /// A finding on one line.

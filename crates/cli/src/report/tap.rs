@@ -22,7 +22,11 @@ const MAX_LINE: usize = 500;
 /// The document as TAP.
 pub(super) fn tap(document: &VerdictDocument) -> String {
     let mut room = Room::new();
-    let mut out = format!("TAP version 14\n1..{}\n", document.checks.len());
+    let mut out = format!(
+        "TAP version 14\n1..{}\n# assurance: {}\n",
+        document.checks.len(),
+        super::assurance(&document.assurance)
+    );
     for (index, check) in document.checks.iter().enumerate() {
         if let Some(suite) = &check.tests {
             subtest(&mut out, check, suite, &mut room);

@@ -8,7 +8,7 @@ use crate::repo::{RepoPath, fold};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("pattern `{}` in `{list}` {problem}", pattern.escape_debug())]
 pub struct GuardError {
-    /// `allow` or `protect`.
+    /// The key of the list, such as `allow`.
     pub list: &'static str,
     /// The pattern as given.
     pub pattern: String,
@@ -19,7 +19,7 @@ pub struct GuardError {
 /// Patterns with the texts they come from. What is no more than a path is compared as one;
 /// only real globs are compiled, which costs more than most patches do.
 #[derive(Debug, Clone)]
-pub(super) struct Patterns {
+pub(crate) struct Patterns {
     texts: Vec<String>,
     plain: Vec<(usize, Plain)>,
     set: GlobSet,
@@ -88,7 +88,7 @@ impl Plain {
 }
 
 impl Patterns {
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self {
             texts: Vec::new(),
             plain: Vec::new(),
@@ -104,6 +104,23 @@ impl Patterns {
 
     pub(super) fn wide<S: AsRef<str>>(texts: &[S]) -> Result<Self, GuardError> {
         Self::new("protect", texts, Spelling::Wide)
+    }
+
+    /// The patterns of another list that are taken to the letter, as in `allow`.
+    pub(crate) fn exact_in<S: AsRef<str>>(
+        list: &'static str,
+        texts: &[S],
+    ) -> Result<Self, GuardError> {
+        Self::new(list, texts, Spelling::Exact)
+    }
+
+    /// The patterns of another list that ignore case and cover what is below, as in
+    /// `protect`.
+    pub(crate) fn wide_in<S: AsRef<str>>(
+        list: &'static str,
+        texts: &[S],
+    ) -> Result<Self, GuardError> {
+        Self::new(list, texts, Spelling::Wide)
     }
 
     fn new<S: AsRef<str>>(
@@ -157,7 +174,7 @@ impl Patterns {
     }
 
     /// The first pattern that matches, as given.
-    pub(super) fn find(&self, path: &RepoPath) -> Option<&str> {
+    pub(crate) fn find(&self, path: &RepoPath) -> Option<&str> {
         let folded = path.folded();
         let plain = self
             .plain

@@ -131,7 +131,7 @@ impl RepoPath {
     }
 
     /// Appends one part that is known to give a valid path, as the names of a tree do.
-    pub(super) fn below(folder: Option<&Self>, part: &str) -> Self {
+    pub(crate) fn below(folder: Option<&Self>, part: &str) -> Self {
         match folder {
             Some(folder) => Self(Arc::from(format!("{}/{part}", folder.0))),
             None => Self(Arc::from(part)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Pattern, SuiteCheck};
+use super::{CallCheck, OracleCheck, Pattern, ProgramCheck, SuiteCheck};
 use crate::budget::Budget;
 use crate::{Assurance, Repo, RepoPath};
 
@@ -54,6 +54,12 @@ pub enum CheckKind {
     Pack(PackCheck),
     /// A test suite passes.
     Suite(SuiteCheck),
+    /// A function returns what is expected.
+    Call(CallCheck),
+    /// A function agrees with a trusted one.
+    Oracle(OracleCheck),
+    /// A program does what is expected.
+    Program(ProgramCheck),
     /// A closure of an embedding program holds. Never read from a file.
     Predicate(Predicate),
 }
@@ -72,6 +78,12 @@ pub enum KindName {
     Pack,
     /// [`CheckKind::Suite`].
     Suite,
+    /// [`CheckKind::Call`].
+    Call,
+    /// [`CheckKind::Oracle`].
+    Oracle,
+    /// [`CheckKind::Program`].
+    Program,
     /// [`CheckKind::Predicate`].
     Predicate,
 }
@@ -86,6 +98,9 @@ impl KindName {
             Self::Diff => "diff",
             Self::Pack => "pack",
             Self::Suite => "suite",
+            Self::Call => "call",
+            Self::Oracle => "oracle",
+            Self::Program => "program",
             Self::Predicate => "predicate",
         }
     }
@@ -107,6 +122,9 @@ impl CheckKind {
             Self::Diff(_) => KindName::Diff,
             Self::Pack(_) => KindName::Pack,
             Self::Suite(_) => KindName::Suite,
+            Self::Call(_) => KindName::Call,
+            Self::Oracle(_) => KindName::Oracle,
+            Self::Program(_) => KindName::Program,
             Self::Predicate(_) => KindName::Predicate,
         }
     }
@@ -120,6 +138,9 @@ impl CheckKind {
             | Self::FileContains(_)
             | Self::Diff(_)
             | Self::Pack(_)
+            | Self::Call(_)
+            | Self::Oracle(_)
+            | Self::Program(_)
             | Self::Predicate(_) => Assurance::Isolated,
         }
     }
@@ -128,7 +149,7 @@ impl CheckKind {
     #[must_use]
     pub const fn default_budget(&self) -> Budget {
         match self {
-            Self::Suite(_) => Budget::suite(),
+            Self::Suite(_) | Self::Call(_) | Self::Oracle(_) | Self::Program(_) => Budget::suite(),
             Self::FileExists(_)
             | Self::FileContains(_)
             | Self::Diff(_)

@@ -137,6 +137,18 @@ impl<'s> Sink<'s> {
         });
     }
 
+    /// Adds the problems of another document.
+    pub(super) fn adopt(&mut self, others: SpecErrors) {
+        for error in others.errors {
+            if self.errors.len() >= MAX_ERRORS {
+                self.more = self.more.saturating_add(1);
+            } else {
+                self.errors.push(error);
+            }
+        }
+        self.more = self.more.saturating_add(others.more);
+    }
+
     /// The problems, or `value` if there are none.
     pub(super) fn finish<T>(mut self, value: Option<T>) -> Result<T, SpecErrors> {
         if value.is_none() && self.errors.is_empty() {

@@ -6,19 +6,22 @@ use super::fields::{Fields, Located};
 use super::read::Resolve;
 use super::{
     BudgetOverrides, CheckKind, DiffCheck, FileContains, FileExists, PackCheck, PackRef, Pattern,
-    suite,
+    call, oracle, program, suite,
 };
 use crate::RepoPath;
 use crate::budget::Budget;
 
 /// The kinds of a spec; `defines` is short for a check of the pack `source`.
-const KINDS: [&str; 6] = [
+const KINDS: [&str; 9] = [
     "file-exists",
     "file-contains",
     "diff",
     "pack",
     "defines",
     "suite",
+    "call",
+    "oracle",
+    "program",
 ];
 /// Longest text of `file-contains`, in bytes.
 const MAX_TEXT: usize = 16 << 10;
@@ -29,6 +32,8 @@ pub(super) struct Context<'a> {
     pub(super) resolve: &'a Resolve<'a>,
     /// Test ids read so far, in all lists.
     pub(super) ids: usize,
+    /// Cases read so far, of all checks.
+    pub(super) cases: usize,
 }
 
 impl<'a> Context<'a> {
@@ -37,6 +42,7 @@ impl<'a> Context<'a> {
             budget,
             resolve,
             ids: 0,
+            cases: 0,
         }
     }
 }
@@ -57,6 +63,9 @@ pub(super) fn read(
         "pack" => pack(f, sink).map(CheckKind::Pack),
         "defines" => defines(f, sink).map(CheckKind::Pack),
         "suite" => suite::read(f, context, sink).map(CheckKind::Suite),
+        "call" => call::read(f, context, sink).map(CheckKind::Call),
+        "oracle" => oracle::read(f, context, sink).map(CheckKind::Oracle),
+        "program" => program::read(f, context, sink).map(CheckKind::Program),
         other => {
             let message = format!("unknown kind `{}`", other.escape_debug());
             let hint = did_you_mean(other, KINDS)
@@ -65,7 +74,7 @@ pub(super) fn read(
             return None;
         }
     };
-    let guest = matches!(name.value, "pack" | "defines" | "suite");
+    let guest = !matches!(name.value, "file-exists" | "file-contains" | "diff");
     let own = guest
         .then(|| fields.table(sink, "budget", "[check.budget]"))
         .flatten()
@@ -77,7 +86,7 @@ pub(super) fn read(
     Some((kind, budget))
 }
 
-fn repo_path(text: &Located<&str>, sink: &mut Sink<'_>) -> Option<RepoPath> {
+pub(super) fn repo_path(text: &Located<&str>, sink: &mut Sink<'_>) -> Option<RepoPath> {
     RepoPath::new(text.value)
         .map_err(|error| sink.report(text.at, text.path.clone(), error.to_string(), None))
         .ok()

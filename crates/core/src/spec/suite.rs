@@ -9,6 +9,7 @@ use super::document::Value;
 use super::error::{Sink, did_you_mean};
 use super::fields::{Fields, Located};
 use super::kinds::{Context, plain_name, spec_path};
+use super::trust::{self, TestTrust, TestsFrom};
 use crate::RepoPath;
 
 /// Most test ids in one spec, in all lists together.
@@ -37,8 +38,14 @@ pub struct SuiteCheck {
     /// Top-level modules that the tests reach only across a border: they live in another
     /// guest than the tests. 1 to 50, only with pytest. Default none.
     pub across: Vec<String>,
+    /// Which files are trusted tests, where they come from, and what a patch may steer.
+    #[serde(flatten)]
+    pub trust: TestTrust,
     /// What must come out.
     pub expectation: Expectation,
+    /// Of the expected ids those that are to fail as long as nothing is changed; for
+    /// `probity selftest`. Default none.
+    pub fail_to_pass: BTreeSet<String>,
 }
 
 /// What of a suite gets a guest of its own, which begins in the state that collection left.
@@ -199,8 +206,16 @@ pub(super) fn read(
         .and_then(|text| spec_path(&text, sink));
     let python_path = python_path(fields, sink);
     let args = arguments(fields, sink);
-    let across = across(fields, runner, isolation.filter(|_| is_chosen), sink);
-    let expectation = expectation(fields, context, sink);
+    let trust = trust::read(fields, sink);
+    let across = across(
+        fields,
+        runner,
+        isolation.filter(|_| is_chosen),
+        trust.as_ref(),
+        sink,
+    );
+    let fail_to_pass = fail_to_pass(fields, context, sink);
+    let expectation = expectation(fields, &fail_to_pass, context, sink);
     Some(SuiteCheck {
         runner: runner?,
         runtime: runtime?,
@@ -213,7 +228,9 @@ pub(super) fn read(
             SuiteIsolation::Test
         },
         across,
+        trust: trust?,
         expectation: expectation?,
+        fail_to_pass,
     })
 }
 
@@ -236,7 +253,7 @@ pub(super) fn choice<T: Copy, const N: usize>(
     found
 }
 
-fn python_path(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {
+pub(super) fn python_path(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {
     let Some(texts) = fields.texts(sink, "python-path") else {
         return vec![".".to_owned()];
     };
@@ -261,6 +278,7 @@ fn across(
     fields: &mut Fields<'_>,
     runner: Option<Runner>,
     isolation: Option<SuiteIsolation>,
+    trust: Option<&TestTrust>,
     sink: &mut Sink<'_>,
 ) -> Vec<String> {
     let Some(at) = fields.node("across").map(|node| node.at) else {
@@ -282,11 +300,17 @@ fn across(
             "with `across` each test has guests of its own, so `isolation` cannot be `{}`",
             isolation.name()
         );
+        sink.report(at, path.clone(), message, None);
+    }
+    if trust.is_some_and(|trust| trust.tests_from == TestsFrom::Patched) {
+        let message = "`across` needs trusted tests, so `tests-from` cannot be `patched`";
         sink.report(at, path, message, None);
     }
     for text in &texts {
         let mut letters = text.value.chars();
-        let is_name = letters.next().is_some_and(|first| first == '_' || first.is_alphabetic())
+        let is_name = letters
+            .next()
+            .is_some_and(|first| first == '_' || first.is_alphabetic())
             && letters.all(|letter| letter == '_' || letter.is_alphanumeric());
         if !is_name {
             let message = format!(
@@ -313,8 +337,26 @@ fn arguments(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<String> {
     texts.iter().map(|text| text.value.to_owned()).collect()
 }
 
+/// Reads `fail-to-pass` and `fail-to-pass-from`.
+fn fail_to_pass(
+    fields: &mut Fields<'_>,
+    context: &mut Context<'_>,
+    sink: &mut Sink<'_>,
+) -> BTreeSet<String> {
+    let mut ids = BTreeSet::new();
+    for text in fields.texts(sink, "fail-to-pass").unwrap_or_default() {
+        add_inline(&text, &mut ids, context, sink);
+    }
+    for text in fields.texts(sink, "fail-to-pass-from").unwrap_or_default() {
+        add_file(&text, &mut ids, context, sink);
+    }
+    ids
+}
+
+/// Reads what is expected, to which belongs what is to fail before.
 fn expectation(
     fields: &mut Fields<'_>,
+    fail_to_pass: &BTreeSet<String>,
     context: &mut Context<'_>,
     sink: &mut Sink<'_>,
 ) -> Option<Expectation> {
@@ -357,13 +399,19 @@ fn expectation(
             sink.report(file.at, file.path.clone(), message, None);
             return None;
         }
+        if !fail_to_pass.is_empty() {
+            let message = "`expect = \"any\"` and a list of tests that are to fail before \
+                exclude each other";
+            sink.report(fields.at(), fields.path_of("fail-to-pass"), message, None);
+            return None;
+        }
         return Some(Expectation::Any { except });
     }
-    if node.is_none() && files.is_none() {
+    if node.is_none() && files.is_none() && fail_to_pass.is_empty() {
         fields.missing(sink, "expect", Some(SPELL_IT_OUT));
         return None;
     }
-    let mut ids = BTreeSet::new();
+    let mut ids = fail_to_pass.clone();
     for text in inline.into_iter().flatten() {
         add_inline(&text, &mut ids, context, sink);
     }

@@ -5,15 +5,19 @@
 //! [`Executor`]; nothing in this crate executes what is under test.
 
 mod change;
+mod compare;
 mod document;
 mod files;
 mod judge;
 mod outcome;
 mod report;
 mod run;
+mod selftest;
 mod suite;
+mod trusted;
 mod verdict;
 
+pub use compare::{Difference, difference, text_difference};
 pub use document::{
     AssuranceSummary, BaseSummary, ConditionsSummary, PatchSummary, PatchedSummary, SCHEMA,
     SpecSource, SpecSummary, Timings, VerdictDocument,
@@ -24,8 +28,10 @@ pub use outcome::{Cause, Outcome};
 pub use crate::Assurance;
 pub use report::{Captured, CheckReport, Finding, Level};
 pub use run::{Event, Executor, NoExecutor, Observer, VerifyInput, verify};
+pub use selftest::{Fitness, SELFTEST_SCHEMA, SelfTest, Trial};
 pub use suite::{
     CollectError, SuiteEnd, SuiteJudgement, SuiteProgress, SuiteRecord, SuiteReport, TestOutcome,
     TestReport,
 };
+pub use trusted::{Apart, Laid, Trusting, lay_trusted, take_apart};
 pub use verdict::{Status, Verdict};

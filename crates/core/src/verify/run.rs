@@ -140,7 +140,11 @@ fn run_check(
             }
         },
         CheckKind::Predicate(predicate) => ask(check, predicate, input.repo),
-        CheckKind::Pack(_) | CheckKind::Suite(_) => executor.execute(check, input, observe),
+        CheckKind::Pack(_)
+        | CheckKind::Suite(_)
+        | CheckKind::Call(_)
+        | CheckKind::Oracle(_)
+        | CheckKind::Program(_) => executor.execute(check, input, observe),
     };
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(report) => checked(check, report),

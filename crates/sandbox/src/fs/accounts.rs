@@ -162,7 +162,7 @@ fn a_million_operations_keep_within_the_quota() {
     let mut fs = Filesystem::new(SMALL, 7);
     let repo = super::tests::repo();
     let layer = Source::Folder(LowerDirectory::Tree(Arc::clone(repo.root())));
-    fs.mount("/g", layer, Access::Writable).unwrap();
+    fs.mount("/g", layer, Access::Writable, None).unwrap();
     let mut open = Vec::new();
     let (mut done, mut refused) = (0_u32, 0_u32);
     // Nodes of the layer are made once; whatever else is made takes a freed one's place.

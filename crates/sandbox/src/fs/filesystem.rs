@@ -21,6 +21,7 @@ use super::mounts::{LowerDirectory, Source};
 use super::node::{DirectoryNode, Node, NodeId, NodeKind};
 use super::quota::{Quota, QuotaUse};
 use super::read_set::{ReadSet, Recorder};
+use super::seals::{Attempt, FileSeals, Guarded, Sealed};
 
 /// Whether the guest may change what is mounted. Changes never leave the instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +55,10 @@ pub struct Filesystem {
     pub(crate) now: u64,
     /// Nodes that nothing holds any more, to be used again.
     pub(super) free: Vec<NodeId>,
+    /// Where new names are looked at.
+    pub(super) guarded: Option<Guarded>,
+    /// What was refused because of a seal; at most [`MAX_ATTEMPTS`](super::MAX_ATTEMPTS).
+    pub(super) attempts: BTreeSet<Attempt>,
 }
 
 impl Filesystem {
@@ -69,6 +74,8 @@ impl Filesystem {
             walked: 0,
             now,
             free: Vec::new(),
+            guarded: None,
+            attempts: BTreeSet::new(),
         };
         fs.push(
             NodeKind::Directory(DirectoryNode::default()),
@@ -83,7 +90,8 @@ impl Filesystem {
     }
 
     /// Places one mount (absolute, canonical path). Missing parents are made read-only. A
-    /// folder at `/` becomes the root and has to come first.
+    /// folder at `/` becomes the root and has to come first. What `seals` says holds for a
+    /// folder.
     ///
     /// # Errors
     /// When the path is not canonical or something is already there.
@@ -92,6 +100,7 @@ impl Filesystem {
         path: &str,
         source: Source,
         access: Access,
+        seals: Option<&FileSeals>,
     ) -> Result<(), MountError> {
         let kind = match source {
             Source::Folder(lower) => folder_of(lower),
@@ -99,13 +108,18 @@ impl Filesystem {
             Source::File(content) => NodeKind::File(content),
             Source::Device(device) => NodeKind::Device(device),
         };
-        if path == "/" {
-            return self.mount_root(kind, access);
+        let node = if path == "/" {
+            self.mount_root(kind, access)?
+        } else {
+            self.place(path, kind, access)?
+        };
+        if let Some(seals) = seals {
+            self.seal(node, seals);
         }
-        self.place(path, kind, access)
+        Ok(())
     }
 
-    fn mount_root(&mut self, kind: NodeKind, access: Access) -> Result<(), MountError> {
+    fn mount_root(&mut self, kind: NodeKind, access: Access) -> Result<NodeId, MountError> {
         let fail = |reason| MountError {
             path: "/".to_owned(),
             reason,
@@ -119,10 +133,10 @@ impl Filesystem {
         let root = self.node_mut(NodeId::ROOT);
         root.kind = kind;
         root.writable = access == Access::Writable;
-        Ok(())
+        Ok(NodeId::ROOT)
     }
 
-    fn place(&mut self, path: &str, kind: NodeKind, access: Access) -> Result<(), MountError> {
+    fn place(&mut self, path: &str, kind: NodeKind, access: Access) -> Result<NodeId, MountError> {
         let fail = |reason| MountError {
             path: path.to_owned(),
             reason,
@@ -162,7 +176,7 @@ impl Filesystem {
         let node = self.push(kind, access, at);
         self.node_mut(node).pinned = true;
         self.name(at, name, node);
-        Ok(())
+        Ok(node)
     }
 
     /// What the run depended on, as guest paths.
@@ -231,7 +245,14 @@ impl Filesystem {
             walked: 0,
             now: self.now,
             free: self.free.clone(),
+            guarded: self.guarded.clone(),
+            attempts: BTreeSet::new(),
         }
+    }
+
+    /// What the guest tried with what is sealed.
+    pub(crate) const fn attempts(&self) -> &BTreeSet<Attempt> {
+        &self.attempts
     }
 
     /// The fuel for resolving paths since the last call.
@@ -269,6 +290,7 @@ impl Filesystem {
             opens: 0,
             writable: access == Access::Writable,
             pinned: false,
+            sealed: Sealed::No,
             own: false,
             read: false,
             origin_length: 0,
@@ -354,8 +376,8 @@ impl Filesystem {
     /// The entries of a folder, made from its layer on first use.
     pub(crate) fn directory(&mut self, id: NodeId) -> Result<&mut DirectoryNode, Errno> {
         let writable = self.node(id).writable;
-        let pending = match &mut self.node_mut(id).kind {
-            NodeKind::Directory(directory) => directory.pending.take(),
+        let (pending, seals) = match &mut self.node_mut(id).kind {
+            NodeKind::Directory(directory) => (directory.pending.take(), directory.seals.take()),
             NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => {
                 return Err(Errno::Notdir);
             }
@@ -372,6 +394,9 @@ impl Filesystem {
                 let stamp = self.node_mut(node);
                 (stamp.accessed, stamp.modified, stamp.changed) = (modified, modified, modified);
                 self.name(id, name, node);
+                if let Some(entry) = seals.as_ref().and_then(|seals| seals.get(name)) {
+                    self.mark_sealed(node, entry);
+                }
             };
             match lower {
                 LowerDirectory::Tree(tree) => {

@@ -16,6 +16,9 @@ mod quota;
 mod read_set;
 mod resolve;
 #[cfg(test)]
+mod sealing;
+mod seals;
+#[cfg(test)]
 mod tests;
 
 pub use content::Content;
@@ -26,11 +29,16 @@ pub use mounts::{Devices, Mounts};
 pub use node::{Device, FileType, Stat};
 pub use quota::{Quota, QuotaUse};
 pub use read_set::ReadSet;
+pub use seals::{Attempt, Attempted, FileSeals};
 
-pub(crate) use image::{ImageFolder, write_image};
+pub(crate) use image::{ImageChild, ImageFolder, write_image};
 pub(crate) use mapping::fresh_id;
 pub(crate) use mounts::{LowerDirectory, Source};
 pub(crate) use node::NodeId;
 pub(crate) use node::NodeKind;
 pub(crate) use operations::{NewTimes, OpenFlags};
 pub(crate) use resolve::Follow;
+#[cfg(target_os = "linux")]
+pub(crate) use seals::MAX_ATTEMPT_PATH;
+#[cfg(any(test, target_os = "linux"))]
+pub(crate) use seals::MAX_ATTEMPTS;

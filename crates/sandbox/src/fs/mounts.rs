@@ -10,6 +10,7 @@ use super::filesystem::{Access, Filesystem, MountError};
 use super::image::ImageFolder;
 use super::node::Device;
 use super::quota::Quota;
+use super::seals::FileSeals;
 
 /// What is mounted at a path.
 #[derive(Debug, Clone)]
@@ -43,6 +44,7 @@ pub(crate) struct Mount {
     pub(crate) path: String,
     pub(crate) source: Source,
     pub(crate) access: Access,
+    pub(crate) seals: Option<FileSeals>,
 }
 
 /// The mounts of a guest's filesystem, in the order in which they are placed. The root is
@@ -84,6 +86,13 @@ impl Mounts {
         self.add(path, Source::Folder(lower), access);
     }
 
+    /// The same, with files and names that are sealed. Only one mount of a filesystem can
+    /// have names that nothing may get.
+    pub fn sealed_folder(&mut self, path: &str, folder: &Arc<Directory>, seals: FileSeals) {
+        let lower = LowerDirectory::Tree(Arc::clone(folder));
+        self.add_sealed(path, Source::Folder(lower), Access::Writable, Some(seals));
+    }
+
     /// Mounts a folder of a mapped image at `path`.
     pub(crate) fn image(&mut self, path: &str, folder: &ImageFolder, access: Access) {
         self.add(
@@ -115,10 +124,21 @@ impl Mounts {
     }
 
     pub(crate) fn add(&mut self, path: &str, source: Source, access: Access) {
+        self.add_sealed(path, source, access, None);
+    }
+
+    pub(crate) fn add_sealed(
+        &mut self,
+        path: &str,
+        source: Source,
+        access: Access,
+        seals: Option<FileSeals>,
+    ) {
         self.rows.push(Mount {
             path: path.to_owned(),
             source,
             access,
+            seals,
         });
     }
 
@@ -134,7 +154,8 @@ impl Mounts {
     pub fn build(&self, quota: Quota, now: u64) -> Result<Filesystem, MountError> {
         let mut fs = Filesystem::new(quota, now);
         for mount in &self.rows {
-            fs.mount(&mount.path, mount.source.clone(), mount.access)?;
+            let source = mount.source.clone();
+            fs.mount(&mount.path, source, mount.access, mount.seals.as_ref())?;
         }
         Ok(fs)
     }

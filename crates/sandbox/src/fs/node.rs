@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::Content;
 use super::mounts::LowerDirectory;
+use super::seals::{Sealed, SealedFolder};
 
 /// Index of a node. Inode numbers shown to the guest are the index plus one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,6 +80,8 @@ pub(crate) struct Node {
     pub(crate) pinned: bool,
     /// Whether the guest made it, so that it counts against the quota.
     pub(crate) own: bool,
+    /// Whether it, or something below it, stays as it is.
+    pub(crate) sealed: Sealed,
     /// For a folder, the one that holds it.
     pub(crate) parent: NodeId,
     /// Whether the read set has it already.
@@ -105,6 +108,8 @@ pub(crate) struct DirectoryNode {
     pub(crate) entries: BTreeMap<Arc<str>, NodeId>,
     /// Entries of the layer below that have no node yet.
     pub(crate) pending: Option<LowerDirectory>,
+    /// What of those entries is sealed.
+    pub(crate) seals: Option<Arc<SealedFolder>>,
 }
 
 impl Node {

@@ -12,6 +12,7 @@ use super::errno::Errno;
 use super::filesystem::Filesystem;
 use super::node::{DirectoryNode, Node, NodeId, NodeKind, Stat};
 use super::resolve::{Follow, Last, MAX_PATH, Resolved};
+use super::seals::Attempted;
 
 /// Most names for one file.
 const MAX_LINKS: u32 = 32_000;
@@ -71,6 +72,7 @@ impl Filesystem {
                     && !self.node(node).writable
                     && !matches!(self.node(node).kind, NodeKind::Device(_))
                 {
+                    self.note_if_sealed(node, Attempted::Write);
                     return Err(Errno::Rofs);
                 }
                 if flags.truncate && matches!(self.node(node).kind, NodeKind::File(_)) {
@@ -106,6 +108,7 @@ impl Filesystem {
             return Err(Errno::Exist);
         }
         self.check_writable(parent)?;
+        self.check_name(parent, &name)?;
         let node = self.create(kind, parent)?;
         self.link_name(parent, &name, node)?;
         Ok(node)
@@ -218,10 +221,11 @@ impl Filesystem {
         self.unlink_name(parent, &resolved.name(Errno::Isdir)?)
     }
 
-    fn check_removable(&self, parent: NodeId, node: NodeId) -> Result<(), Errno> {
+    fn check_removable(&mut self, parent: NodeId, node: NodeId) -> Result<(), Errno> {
         if self.node(node).pinned {
             return Err(Errno::Busy);
         }
+        self.check_unsealed(node, Attempted::Remove)?;
         self.check_writable(parent)
     }
 
@@ -290,7 +294,9 @@ impl Filesystem {
             return Err(Errno::Mlink);
         }
         self.check_inodes()?;
-        self.link_name(parent, &target.name(Errno::Exist)?, node)
+        let name = target.name(Errno::Exist)?;
+        self.check_name(parent, &name)?;
+        self.link_name(parent, &name, node)
     }
 
     /// Moves a name, replacing what POSIX lets it replace.
@@ -322,6 +328,7 @@ impl Filesystem {
             if self.node(replaced).pinned {
                 return Err(Errno::Busy);
             }
+            self.check_unsealed(replaced, Attempted::Replace)?;
             match (is_directory, &self.node(replaced).kind) {
                 (true, NodeKind::Directory(_)) => {
                     if !self.directory(replaced)?.entries.is_empty() {
@@ -345,6 +352,10 @@ impl Filesystem {
                 return Err(Errno::Nametoolong);
             }
         }
+        self.check_name(target_parent, &target_name)?;
+        if is_directory {
+            self.check_names_below(node, target_parent)?;
+        }
         if replaced.is_some() {
             self.unlink_name(target_parent, &target_name)?;
         }
@@ -358,7 +369,7 @@ impl Filesystem {
     }
 
     /// Whether a folder is `node` or somewhere below it.
-    fn is_below(&self, folder: NodeId, node: NodeId) -> bool {
+    pub(super) fn is_below(&self, folder: NodeId, node: NodeId) -> bool {
         let mut at = folder;
         while at != node {
             if at == NodeId::ROOT {
@@ -396,6 +407,17 @@ impl Filesystem {
         changed.modified = times.modified.unwrap_or(changed.modified);
         changed.changed = now;
         Ok(())
+    }
+
+    /// All bytes of the file at the absolute `path`, if it is one. For the host: nothing is
+    /// noted as read.
+    pub(crate) fn whole_file(&mut self, path: &str) -> Option<&[u8]> {
+        let path = path.strip_prefix('/')?;
+        let node = self.find(NodeId::ROOT, path)?;
+        match &self.node(node).kind {
+            NodeKind::File(content) => Some(content.bytes()),
+            NodeKind::Directory(_) | NodeKind::Symlink(_) | NodeKind::Device(_) => None,
+        }
     }
 
     /// Copies bytes of a file from `offset` into `into`; fewer at the end of the file.
@@ -489,12 +511,12 @@ impl Filesystem {
     }
 
     /// Whether the content of a node may be changed.
-    fn check_file(&self, node: NodeId) -> Result<(), Errno> {
-        let found = self.node(node);
-        if !found.writable {
+    fn check_file(&mut self, node: NodeId) -> Result<(), Errno> {
+        if !self.node(node).writable {
+            self.note_if_sealed(node, Attempted::Write);
             return Err(Errno::Rofs);
         }
-        match found.kind {
+        match self.node(node).kind {
             NodeKind::File(_) => Ok(()),
             NodeKind::Directory(_) => Err(Errno::Isdir),
             NodeKind::Symlink(_) | NodeKind::Device(_) => Err(Errno::Inval),

@@ -40,11 +40,17 @@ fn filesystem() -> Filesystem {
     let repo = repo();
     let mut fs = Filesystem::new(QUOTA, 7);
     let folder = || Source::Folder(LowerDirectory::Tree(Arc::clone(repo.root())));
-    fs.mount("/ro", folder(), Access::ReadOnly).unwrap();
-    fs.mount("/rw", folder(), Access::Writable).unwrap();
-    fs.mount("/tmp", Source::Empty, Access::Writable).unwrap();
-    fs.mount("/dev/null", Source::Device(Device::Null), Access::ReadOnly)
+    fs.mount("/ro", folder(), Access::ReadOnly, None).unwrap();
+    fs.mount("/rw", folder(), Access::Writable, None).unwrap();
+    fs.mount("/tmp", Source::Empty, Access::Writable, None)
         .unwrap();
+    fs.mount(
+        "/dev/null",
+        Source::Device(Device::Null),
+        Access::ReadOnly,
+        None,
+    )
+    .unwrap();
     fs
 }
 
@@ -331,7 +337,8 @@ fn mounts_are_checked() {
     let mut fs = filesystem();
     for path in ["relative", "/a/../b", "/a//b", "/", "/ro", "/ro/a.txt/x"] {
         assert!(
-            fs.mount(path, Source::Empty, Access::ReadOnly).is_err(),
+            fs.mount(path, Source::Empty, Access::ReadOnly, None)
+                .is_err(),
             "{path}"
         );
     }

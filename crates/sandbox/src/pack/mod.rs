@@ -11,4 +11,4 @@ mod run;
 pub use builtin::{BUILT_IN, BuiltIn, built_in};
 pub use list::{ListError, PackedCheck, list};
 pub use run::run_check;
-pub(crate) use run::{captured, reproducible};
+pub(crate) use run::{captured, cause_of, reproducible};

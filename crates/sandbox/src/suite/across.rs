@@ -10,18 +10,16 @@
 //! was answered before, and handed on. What it does instead of answering fails the test that
 //! asked.
 
-use std::collections::BTreeMap;
-
 use probity_core::budget::Budget;
 use probity_core::quantity::{ByteSize, Fuel};
 use probity_core::verify::{
-    CheckReport, Cause, Finding, Level, Observer, SuiteEnd, TestOutcome,
+    Cause, CheckReport, Finding, Level, Observer, SuiteEnd, SuiteRecord, TestOutcome,
 };
 use serde::Deserialize;
 
 use super::environment::{answer, proceed_with};
-use super::run::{Heard, Stage, SuiteRun, Used, costs_one_test};
-use super::sides::Sides;
+use super::records::Records;
+use super::run::{Heard, Session, Stage, SuiteRun, Used, costs_one_test};
 use super::units::{Came, Outcome, Plan, Source};
 use crate::cancel::Cancel;
 use crate::guest::{Run, RunError, Turn};
@@ -36,6 +34,8 @@ const MAX_ANSWER: usize = 4 << 20;
 const MAX_ANSWERS: usize = 16 << 20;
 /// Most bytes of an answer that are shown to people.
 const SHOWN: usize = 120;
+/// Most findings about files that cannot be isolated.
+const LISTED: usize = 20;
 /// How the reason of a test that is skipped for it begins.
 const NOT_ISOLATED: &str = "cannot be isolated: ";
 
@@ -81,9 +81,12 @@ impl Talk {
 
     /// Takes the answer to the last message from what the other side wrote.
     fn hear(&mut self, run: &Run) -> Result<(), NoAnswer> {
-        let mut lines = run.results.split(|byte| *byte == b'\n');
+        let mut lines = run.results.split(|byte| *byte == b'\n').peekable();
         for before in &self.answers {
             let again = lines.next().unwrap_or_default();
+            if lines.peek().is_none() {
+                break; // it ended before it was done again
+            }
             if !without_addresses(again).eq(without_addresses(before.as_bytes())) {
                 return Err(NoAnswer(format!(
                     "the code under test answers differently when asked the same again: {}",
@@ -103,8 +106,7 @@ impl Talk {
                 crate::guest::Ending::Limit(hit) => {
                     format!("the code under test was ended by the limit `{}`", hit.limit)
                 }
-                crate::guest::Ending::Trapped(message)
-                | crate::guest::Ending::Refused(message) => {
+                crate::guest::Ending::Trapped(message) | crate::guest::Ending::Refused(message) => {
                     format!("the code under test ended its guest: {}", clean(message))
                 }
             }));
@@ -143,7 +145,12 @@ fn difference(before: &[u8], again: &[u8]) -> String {
         .count();
     let part = |answer: &[u8]| {
         let start = same.saturating_sub(SHOWN / 2);
-        let shown = answer.iter().skip(start).take(SHOWN).copied().collect::<Vec<_>>();
+        let shown = answer
+            .iter()
+            .skip(start)
+            .take(SHOWN)
+            .copied()
+            .collect::<Vec<_>>();
         clean(&String::from_utf8_lossy(&shown))
     };
     format!("`{}` was `{}`", part(again), part(before))
@@ -176,45 +183,45 @@ fn note(message: String) -> Finding {
     }
 }
 
-/// What is said of files and classes whose tests cannot be collected across a border.
-pub(super) fn refused(not_begun: &BTreeMap<String, String>) -> impl Iterator<Item = Finding> {
-    not_begun
+/// What is said of tests that cannot be run across a border, and of files and classes whose
+/// tests cannot be collected.
+pub(super) fn refused(records: &Records) -> Vec<Finding> {
+    let is_refusal = |reason: &str| reason.starts_with(NOT_ISOLATED);
+    let mut findings: Vec<Finding> = records
+        .not_begun
         .iter()
-        .filter(|(_, reason)| reason.starts_with(NOT_ISOLATED))
+        .filter(|(_, reason)| is_refusal(reason))
+        .take(LISTED)
         .map(|(id, reason)| note(format!("{}: {}", clean(id), clean(reason))))
+        .collect();
+    let tests = records
+        .records
+        .iter()
+        .filter(|record| {
+            matches!(record, SuiteRecord::Result { reason: Some(reason), .. } if is_refusal(reason))
+        })
+        .count();
+    if tests > 0 {
+        findings.push(note(format!(
+            "tests that cannot be isolated: {tests}; the reason is with each of them"
+        )));
+    }
+    findings
 }
 
 impl SuiteRun<'_> {
-    /// Runs the suite with its two sides apart, and reports.
-    pub(super) fn report_across(&self, observe: Observer<'_>) -> CheckReport {
-        let sides = Sides::of(self.base, self.repo, self.wanted);
-        let apart = SuiteRun {
-            repo: &sides.tests,
-            candidate: Some(&sides.candidate),
-            ..*self
-        };
+    /// Runs the suite with its two sides apart. The error is the report.
+    pub(super) fn session_across(
+        &self,
+        observe: Observer<'_>,
+    ) -> Result<Session, Box<CheckReport>> {
         if !self.environment.is_warm() {
             let name = &self.environment.runtime().manifest.name;
-            let message = format!("`across` needs a runtime whose guests can be paused; `{name}` has none");
-            return *apart.host_failed(&message);
-        }
-        let mut report = apart.report(observe);
-        let refused = report
-            .tests
-            .iter()
-            .flat_map(|suite| &suite.tests)
-            .filter(|test| {
-                test.reason
-                    .as_ref()
-                    .is_some_and(|reason| reason.starts_with(NOT_ISOLATED))
-            })
-            .count();
-        if refused > 0 {
-            report.findings.push(note(format!(
-                "{refused} tests cannot be isolated; the reason is with each of them"
+            return Err(self.host_failed(&format!(
+                "`across` needs a runtime whose guests can be paused, and those of `{name}` cannot"
             )));
         }
-        report
+        self.session_in_units(observe)
     }
 
     /// Runs the tests' guest up to the end of collection, in as many rounds as it takes, and
@@ -228,13 +235,18 @@ impl SuiteRun<'_> {
         let mut gone = Used::default();
         let mut candidate = self.begin_candidate(&mut talk, &mut gone, budget, cancel)?;
         loop {
-            let Paused { mut run, guest } =
-                self.begin(Stage::CollectWith(&talk.answers), gone.left_of(budget), cancel)?;
+            let Paused { mut run, guest } = self.begin(
+                Stage::CollectWith(&talk.answers),
+                gone.left_of(budget),
+                cancel,
+            )?;
             let Some((word, _)) = last_word(&run.results) else {
                 gone.join(used(&run));
                 run.fuel = gone.fuel;
                 run.wall_time = gone.wall_time;
-                let pair = guest.zip(candidate).map(|(tests, candidate)| Pair { tests, candidate });
+                let pair = guest
+                    .zip(candidate)
+                    .map(|(tests, candidate)| Pair { tests, candidate });
                 return Ok((run, pair.map(Source::Across)));
             };
             gone.join(used(&run));
@@ -258,8 +270,9 @@ impl SuiteRun<'_> {
         let Paused { run, guest } = self.begin(Stage::Answer(&talk.messages), budget, cancel)?;
         gone.join(used(&run));
         if !talk.messages.is_empty() {
-            talk.hear(&run)
-                .map_err(|NoAnswer(why)| self.broke(format!("while tests were collected, {why}")))?;
+            talk.hear(&run).map_err(|NoAnswer(why)| {
+                self.broke(format!("while tests were collected, {why}"))
+            })?;
         }
         Ok(guest)
     }

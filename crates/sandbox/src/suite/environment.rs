@@ -6,7 +6,7 @@
 //! every test runner begin there. Everything is kept sealed, by a key that is a digest of what
 //! went in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{Cursor, Read as _};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use super::lock::{Lock, WheelStore};
 use super::support;
 use super::wheel::{MAX_BYTES, MAX_FILES, install};
 use crate::cancel::Cancel;
-use crate::fs::{Access, Device, Devices, ImageFolder, Mapping, Mounts, write_image};
+use crate::fs::{Access, Device, Devices, ImageChild, ImageFolder, Mapping, Mounts, write_image};
 use crate::guest::{Ending, Invocation, Keep, Run, RunError, START_TIME};
 use crate::runtime::{EntryName, Program, Runtime};
 use crate::sandbox::Sandbox;
@@ -435,27 +435,31 @@ impl Builder<'_> {
     }
 }
 
-/// The text with which a session that was paused goes on with these tests.
-pub(super) fn proceed(ids: &[String]) -> String {
-    call("probity_session", &[ids])
+/// The text with which a session that was paused goes on: with these tests or calls.
+pub(crate) fn proceed(ids: &impl Serialize) -> String {
+    call("probity_session", &[json(ids)])
 }
 
 /// The same with these answers from the other side of a border.
 pub(super) fn proceed_with(ids: &[String], answers: &[String]) -> String {
-    call("probity_session", &[ids, answers])
+    call("probity_session", &[json(ids), json(answers)])
 }
 
 /// The text with which the other side of a border, once paused, answers these messages.
 pub(super) fn answer(messages: &[String]) -> String {
-    call("probity_candidate", &[messages])
+    call("probity_candidate", &[json(messages)])
 }
 
-/// Calls `proceed` of a module with lists of texts, as JSON in hexadecimal.
-fn call(module: &str, lists: &[&[String]]) -> String {
+fn json<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+/// Calls `proceed` of a module with texts in hexadecimal.
+fn call(module: &str, texts: &[Vec<u8>]) -> String {
     let mut text = format!("import {module}\n{module}.proceed(");
-    for list in lists {
+    for bytes in texts {
         text.push('\'');
-        for byte in serde_json::to_vec(list).unwrap_or_default() {
+        for byte in bytes {
             let _ = write!(text, "{byte:02x}");
         }
         text.push_str("',");
@@ -475,6 +479,20 @@ impl Environment {
     #[must_use]
     pub const fn runtime(&self) -> &Runtime {
         &self.runtime
+    }
+
+    /// The top-level names of the installed modules and packages.
+    #[must_use]
+    pub fn installed(&self) -> BTreeSet<String> {
+        let names = self.packages.entries().into_iter();
+        names
+            .filter_map(|(name, child)| match child {
+                ImageChild::Folder(_) => (!name.contains('.')).then(|| name.to_string()),
+                ImageChild::File(_) => name.strip_suffix(".py").map(str::to_owned),
+                ImageChild::Link(_) => None,
+            })
+            .filter(|name| name != "__pycache__")
+            .collect()
     }
 
     /// The guest that runs the session which the file `config` describes, with the packages

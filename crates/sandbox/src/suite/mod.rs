@@ -6,11 +6,11 @@ mod live;
 mod lock;
 mod records;
 mod run;
-mod sides;
 mod support;
 mod units;
 mod wheel;
 
+pub(crate) use environment::proceed;
 pub use environment::{BuildPhase, Environment, EnvironmentError, EnvironmentStore, Facts};
 pub use lock::{Lock, LockError, Requirement, WheelStore};
 pub use run::SuiteRun;

@@ -4,6 +4,7 @@
 //! lost and another guest goes on with the rest, within what is left of the budget: one
 //! broken test costs itself, not the suite.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread;
 
@@ -11,13 +12,15 @@ use probity_core::Repo;
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use probity_core::spec::{Check, SuiteCheck, SuiteIsolation};
-use probity_core::verify::{Assurance, Cause, CheckReport, Observer, SuiteEnd, judge_suite};
+use probity_core::verify::{
+    Assurance, Cause, CheckReport, Finding, Laid, Observer, SuiteEnd, judge_suite,
+};
 use serde::Serialize;
 
 use super::environment::Environment;
 use super::live::Live;
 use super::records::Records;
-use crate::fs::{Access, Device, Devices, Mounts};
+use crate::fs::{Access, Attempt, Device, Devices, FileSeals, Mounts};
 use crate::guest::{Conditions, Ending, Invocation, Run, RunError};
 use crate::output::Output;
 use crate::pack::{captured, reproducible};
@@ -27,6 +30,9 @@ use crate::text::clean;
 
 /// Most guests for one suite.
 const MAX_GUESTS: usize = 200;
+/// Most findings of tampering in a report.
+const LISTED: usize = 20;
+const REPO: &str = "/repo";
 const CONFIG: &str = "/run/probity.json";
 const RESULTS: &str = "/dev/results";
 const BORDER: &str = "/run/probity-border";
@@ -111,11 +117,9 @@ pub struct SuiteRun<'a> {
     pub check: &'a Check,
     /// What it asks for.
     pub wanted: &'a SuiteCheck,
-    /// The tree that tests see: the one under test, or, where that is reached across a border,
-    /// the trusted one.
-    pub repo: &'a Repo,
-    /// The tree before the change.
-    pub base: &'a Repo,
+    /// The tree of its tests: the one under test, with trusted tests laid over it, or, where
+    /// that is reached across a border, the trusted one.
+    pub laid: &'a Laid,
     /// The tree on the other side of the border, if there is one.
     pub candidate: Option<&'a Repo>,
     /// What its guests depend on beside their files.
@@ -128,6 +132,8 @@ pub(super) struct Heard {
     pub(super) records: Records,
     pub(super) used: Used,
     pub(super) limits: Vec<LimitHit>,
+    /// What was tried with sealed files.
+    pub(super) attempts: BTreeSet<Attempt>,
 }
 
 impl Heard {
@@ -152,17 +158,17 @@ impl SuiteRun<'_> {
     /// Runs the suite and reports. Meanwhile `observe` is told how far it is.
     #[must_use]
     pub fn report(&self, observe: Observer<'_>) -> CheckReport {
-        if !self.wanted.across.is_empty() && self.candidate.is_none() {
-            return self.report_across(observe);
-        }
         let session = match self.wanted.isolation {
+            _ if self.candidate.is_some() => self.session_across(observe),
             SuiteIsolation::Suite => self.session(observe),
             SuiteIsolation::File | SuiteIsolation::Test => self.session_in_units(observe),
         };
-        match session {
+        let mut report = match session {
             Ok(session) => self.judge(session),
             Err(report) => *report,
-        }
+        };
+        report.findings.extend(self.laid.findings.iter().cloned());
+        report
     }
 
     /// Runs guests until the suite is done or cannot go on. The error is the report.
@@ -208,6 +214,7 @@ impl SuiteRun<'_> {
         heard
             .limits
             .extend(run.limits.iter().copied().map(reproducible));
+        heard.attempts.extend(run.attempts.iter().cloned());
         let end = self.end_of(&run.ending)?;
         let complete = matches!(end, SuiteEnd::Exit(_));
         let open = heard
@@ -269,15 +276,14 @@ impl SuiteRun<'_> {
             Stage::Collect | Stage::CollectWith(_) | Stage::Answer(_) => (&[], None),
             Stage::Only(only) => (&[], Some(only)),
         };
-        let (said, runner, repo) = match stage {
-            Stage::Answer(said) => (Some(said), "candidate", self.candidate.unwrap_or(self.repo)),
-            Stage::CollectWith(said) => (Some(said), self.wanted.runner.name(), self.repo),
-            Stage::Without(_) | Stage::Collect | Stage::Only(_) => {
-                (None, self.wanted.runner.name(), self.repo)
-            }
+        let tests = (self.wanted.runner.name(), &self.laid.repo);
+        let (said, (runner, repo)) = match stage {
+            Stage::Answer(said) => (Some(said), ("candidate", self.under_test())),
+            Stage::CollectWith(said) => (Some(said), tests),
+            Stage::Without(_) | Stage::Collect | Stage::Only(_) => (None, tests),
         };
         let config = Config {
-            root: "/repo",
+            root: REPO,
             runner,
             results: RESULTS,
             python_path: &self.wanted.python_path,
@@ -293,7 +299,15 @@ impl SuiteRun<'_> {
         };
         let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
         let mut mounts = Mounts::new(Devices::Usual);
-        mounts.folder("/repo", repo.root(), Access::Writable);
+        if matches!(stage, Stage::Answer(_)) {
+            mounts.folder(REPO, repo.root(), Access::Writable);
+        } else {
+            let seals = FileSeals {
+                files: self.laid.sealed.iter().map(ToString::to_string).collect(),
+                names: self.laid.closed_names.clone(),
+            };
+            mounts.sealed_folder(REPO, repo.root(), seals);
+        }
         mounts.empty("/tmp", Access::Writable);
         mounts.bytes(CONFIG, config);
         if let Some(said) = said {
@@ -328,6 +342,14 @@ impl SuiteRun<'_> {
         CheckReport::stopped(self.check, self.assurance(), cause, message)
     }
 
+    /// The tree that the code under test comes from.
+    const fn under_test(&self) -> &Repo {
+        match self.candidate {
+            Some(repo) => repo,
+            None => &self.laid.repo,
+        }
+    }
+
     /// How far a result of this suite can be trusted.
     const fn assurance(&self) -> Assurance {
         match self.candidate {
@@ -341,6 +363,7 @@ impl SuiteRun<'_> {
             records,
             used,
             mut limits,
+            attempts,
         } = session.heard;
         limits.sort_by_key(|hit| (hit.limit, std::cmp::Reverse(hit.used)));
         limits.dedup_by_key(|hit| hit.limit);
@@ -349,7 +372,7 @@ impl SuiteRun<'_> {
             Some(version) => format!("{} {version}", manifest.language),
             None => manifest.title(),
         };
-        let refused = super::across::refused(&records.not_begun);
+        let refused = super::across::refused(&records);
         let runner = records
             .runner
             .unwrap_or_else(|| self.wanted.runner.name().to_owned());
@@ -357,6 +380,7 @@ impl SuiteRun<'_> {
         let mut report = judgement.into_report(self.check, self.assurance(), title, runner);
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
+            suite.tree = Some(self.under_test().digest());
         }
         report.findings.extend(refused);
         let report = match records.broken {
@@ -368,6 +392,7 @@ impl SuiteRun<'_> {
             },
             None => report,
         };
+        let report = self.with_attempts(report, attempts);
         let evidence = |output: &Output| {
             (report.cause.is_some() && output.total > 0).then(|| captured(output))
         };
@@ -380,6 +405,38 @@ impl SuiteRun<'_> {
             ..report
         }
     }
+
+    /// Adds what was tried with sealed files: such a suite has not passed, whatever it showed.
+    fn with_attempts(&self, mut report: CheckReport, attempts: BTreeSet<Attempt>) -> CheckReport {
+        let tampering: Vec<Finding> = attempts.iter().take(LISTED).map(finding).collect();
+        if let Some(first) = tampering.first()
+            && !report.cause.as_ref().is_some_and(Cause::is_host)
+        {
+            let text = first.message.trim_start_matches(TAMPERING);
+            let message = text.split(';').next().unwrap_or(text).to_owned();
+            let cause = Cause::Tampered { message };
+            report.message = cause.to_string();
+            report.outcome = cause.outcome();
+            report.cause = Some(cause);
+        }
+        report.findings.extend(tampering);
+        report
+    }
+}
+
+/// What begins the message of a finding of tampering.
+const TAMPERING: &str = "tampering: ";
+
+/// What is said of an attempt.
+fn finding(attempt: &Attempt) -> Finding {
+    let path = attempt.path.strip_prefix("/repo/").unwrap_or(&attempt.path);
+    let path = clean(path);
+    let verb = attempt.what.verb();
+    Finding::error(format!(
+        "{TAMPERING}the code under test tried to {verb} `{path}`; if the tests themselves do that, \
+         leave the file out of `tests`, or name it in `allow-steering`"
+    ))
+    .at(path)
 }
 
 /// Whether a guest that ended so lost the test that it was running, and another can go on

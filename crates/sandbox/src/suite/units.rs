@@ -348,7 +348,7 @@ impl SuiteRun<'_> {
     ) -> Result<Run, Box<CheckReport>> {
         let run = match source {
             Source::Paused(guest) => guest.go_on(Turn {
-                text: super::environment::proceed(ids),
+                text: super::environment::proceed(&ids),
                 sliced: true,
                 budget,
                 cancel: self.conditions.cancel.clone(),
@@ -378,6 +378,7 @@ impl SuiteRun<'_> {
         let all = &mut session.heard;
         all.records.append(heard.records);
         all.limits.extend(heard.limits);
+        all.attempts.extend(heard.attempts);
         all.used.join(heard.used);
         let over = |limit, cap| {
             SuiteEnd::Limit(LimitHit {

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::lockdown;
 use crate::cancel::Cancel;
 use crate::engine::Kind;
-use crate::fs::{Access, Device};
+use crate::fs::{Access, Device, FileSeals};
 use crate::guest::{Entry, Keep, Run, Turn};
 use crate::snapshot::Rest;
 
 /// Changes whenever the messages do: parent and worker are the same program.
-pub(super) const PROTOCOL: u32 = 2;
+pub(super) const PROTOCOL: u32 = 3;
 /// Largest message to a worker, in bytes.
 pub(super) const MAX_ORDER: u64 = 1 << 30;
 /// Largest first message of a worker, in bytes.
@@ -60,6 +60,8 @@ pub(super) struct Job {
     pub(super) budget: Budget,
     /// Whether somebody wants to hear of its results while it runs.
     pub(super) listened: bool,
+    /// Files that are wanted at its end.
+    pub(super) wanted: Vec<String>,
 }
 
 /// What the guest that is kept goes on with.
@@ -106,6 +108,7 @@ pub(super) enum What {
 pub(super) struct Mounted {
     pub(super) path: String,
     pub(super) access: Access,
+    pub(super) seals: Option<FileSeals>,
     pub(super) what: Place,
 }
 

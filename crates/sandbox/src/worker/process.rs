@@ -516,6 +516,11 @@ impl Process {
         let (mut job, things) = self.job(invocation, module)?;
         let job_keep = job.keep;
         let keep = if pause { Keep::Snapshot } else { job_keep };
+        let left = if job.wanted.is_empty() {
+            0
+        } else {
+            budget.file_bytes.0
+        };
         // Whatever can fail without the worker's doing fails before there is one.
         if things.len() >= MAX_FILES {
             return Err(RunError::Worker(format!(
@@ -549,7 +554,7 @@ impl Process {
         }
         job.forget = worker.forget(&things.iter().map(|thing| thing.given().id).collect());
         worker.knows.extend(known);
-        if let Err(error) = worker.set_data_limit(memory_of(&budget, keep)) {
+        if let Err(error) = worker.set_data_limit(memory_of(&budget, keep, left)) {
             shared.retire(worker);
             return Err(RunError::Worker(format!("cannot be bounded: {error}")));
         }
@@ -563,7 +568,7 @@ impl Process {
             },
             &files,
             // A paused guest's memory stays where it is.
-            answer_of(&budget, job_keep),
+            answer_of(&budget, job_keep).saturating_add(left),
             shared.patience(&budget, &cancel),
             Hearing::new(listener.as_ref(), &budget),
         );
@@ -617,6 +622,7 @@ impl Process {
             mounts.push(Mounted {
                 path: mount.path.clone(),
                 access: mount.access,
+                seals: mount.seals.clone(),
                 what,
             });
         }
@@ -645,6 +651,7 @@ impl Process {
             sliced: invocation.sliced,
             budget: invocation.budget,
             listened: invocation.listener.is_some(),
+            wanted: invocation.wanted,
         };
         Ok((job, things))
     }
@@ -666,8 +673,9 @@ fn room(bytes: u64) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// The memory that a worker may have while it runs a guest with this budget.
-fn memory_of(budget: &Budget, keep: Keep) -> u64 {
+/// The memory that a worker may have while it runs a guest with this budget, which leaves
+/// `left` bytes of files.
+fn memory_of(budget: &Budget, keep: Keep, left: u64) -> u64 {
     [
         OWN_MEMORY,
         budget.memory.0,
@@ -683,6 +691,7 @@ fn memory_of(budget: &Budget, keep: Keep) -> u64 {
         marks_of(budget).saturating_mul(4),
         budget.output.0.saturating_mul(8),
         budget.inodes.saturating_mul(INODE),
+        left.saturating_mul(2),
     ]
     .into_iter()
     .fold(0, u64::saturating_add)

@@ -287,7 +287,7 @@ fn prepared(
                 Source::Folder(LowerDirectory::Image(root))
             }
         };
-        mounts.add(&mount.path, source, mount.access);
+        mounts.add_sealed(&mount.path, source, mount.access, mount.seals);
     }
     let from = match job.from {
         Some(from) => Some(Snapshot::new(bytes(&from.memory)?, from.rest)),
@@ -312,6 +312,7 @@ fn prepared(
         budget: job.budget,
         cancel: Cancel::default(),
         listener: job.listened.then(|| listener(channel)),
+        wanted: job.wanted,
     };
     Ok(Ready { invocation, code })
 }

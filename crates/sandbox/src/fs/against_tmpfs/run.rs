@@ -218,9 +218,10 @@ pub(crate) fn agree<F: Files>(
         search(cases, |operations| {
             let mut fs = Filesystem::new(plenty(), 7);
             if layered {
-                fs.mount("/g", folder(), Access::Writable).unwrap();
+                fs.mount("/g", folder(), Access::Writable, None).unwrap();
             } else {
-                fs.mount("/g", Source::Empty, Access::Writable).unwrap();
+                fs.mount("/g", Source::Empty, Access::Writable, None)
+                    .unwrap();
             }
             let mut ours = make(fs);
             compare(&mut ours, layered, operations)?;
@@ -243,7 +244,7 @@ fn opens_to_change(native: &mut Native, operation: &Operation) -> bool {
 pub(crate) fn refuse<F: Files>(cases: u32, make: impl Fn(Filesystem) -> F) {
     search(cases, |operations| {
         let mut fs = Filesystem::new(plenty(), 7);
-        fs.mount("/g", folder(), Access::ReadOnly).unwrap();
+        fs.mount("/g", folder(), Access::ReadOnly, None).unwrap();
         let mut ours = make(fs);
         let before = tree(&mut ours);
         let mut native = mirror();

@@ -89,7 +89,11 @@ fn twin(case: &Case) -> Option<String> {
         copy(&project, &folder.root().join("project"));
         spec = folder.root().join("project/probity.toml");
         let text = fs::read_to_string(&spec).unwrap();
-        fs::write(&spec, text.replace("kind = \"suite\"\n", &format!("kind = \"suite\"\n{line}\n"))).unwrap();
+        fs::write(
+            &spec,
+            text.replace("kind = \"suite\"\n", &format!("kind = \"suite\"\n{line}\n")),
+        )
+        .unwrap();
     }
     let mut specs = vec![spec];
     if case.isolated.is_some() {
@@ -106,7 +110,10 @@ fn twin(case: &Case) -> Option<String> {
                 .filter(|check| check["outcome"] != "pass")
                 .map(|check| &check["message"])
                 .collect();
-            return Some(format!("{}: the twin ended with {code} under {name}: {why:?}", case.id));
+            return Some(format!(
+                "{}: the twin ended with {code} under {name}: {why:?}",
+                case.id
+            ));
         }
         for check in document["checks"].as_array().unwrap() {
             for finding in check["findings"].as_array().into_iter().flatten() {
@@ -153,11 +160,22 @@ fn cases() -> Vec<Case> {
 fn case(id: &str) -> Case {
     let text = fs::read_to_string(case_folder(id).join("case.toml")).unwrap();
     let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{id}: {error}"));
-    let known = ["project", "technique", "source", "caught", "check", "twin-spec"];
+    let known = [
+        "project",
+        "technique",
+        "source",
+        "caught",
+        "check",
+        "twin-spec",
+    ];
     for key in table.keys() {
         assert!(known.contains(&key.as_str()), "{id}: what is `{key}`?");
     }
-    let text = |key: &str| table.get(key).map(|value| value.as_str().unwrap().to_owned());
+    let text = |key: &str| {
+        table
+            .get(key)
+            .map(|value| value.as_str().unwrap().to_owned())
+    };
     assert!(text("technique").is_some(), "{id} has no technique");
     let isolated = match text("caught").as_deref() {
         Some("in-guest") => None,

@@ -81,9 +81,13 @@ struct Bench {
 }
 
 pub(crate) fn run(args: &[String]) -> Result<bool> {
-    let (flags, ids): (Vec<&String>, Vec<&String>) = args.iter().partition(|arg| arg.starts_with('-'));
+    let (flags, ids): (Vec<&String>, Vec<&String>) =
+        args.iter().partition(|arg| arg.starts_with('-'));
     let write = flags.iter().any(|flag| *flag == "--write");
-    ensure!(flags.len() == usize::from(write), "usage: cargo xtask cheats [--write] [ID …]");
+    ensure!(
+        flags.len() == usize::from(write),
+        "usage: cargo xtask cheats [--write] [ID …]"
+    );
     ensure!(!write || ids.is_empty(), "--write wants all cases");
     let bench = Bench {
         cases: cases(&ids)?,
@@ -96,7 +100,11 @@ pub(crate) fn run(args: &[String]) -> Result<bool> {
     if write {
         page::replace("docs/cheating.md", "cheats", &table)?;
     }
-    Ok(bench.cases.iter().zip(rows.values()).all(|((_, case), row)| holds(case, row)))
+    Ok(bench
+        .cases
+        .iter()
+        .zip(rows.values())
+        .all(|((_, case), row)| holds(case, row)))
 }
 
 /// Whether Probity came to what the case promises.
@@ -139,18 +147,23 @@ impl Bench {
         let work = || -> Result<()> {
             while let Some((id, case)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let row = self.row(id, case).with_context(|| (*id).clone())?;
-                let mut rows = rows.lock().map_err(|_| anyhow::anyhow!("a thread panicked"))?;
+                let mut rows = rows
+                    .lock()
+                    .map_err(|_| anyhow::anyhow!("a thread panicked"))?;
                 rows.insert((*id).clone(), row);
             }
             Ok(())
         };
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            workers
-                .into_iter()
-                .try_for_each(|worker| worker.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?)
+            workers.into_iter().try_for_each(|worker| {
+                worker
+                    .join()
+                    .map_err(|_| anyhow::anyhow!("a thread panicked"))?
+            })
         })?;
-        rows.into_inner().map_err(|_| anyhow::anyhow!("a thread panicked"))
+        rows.into_inner()
+            .map_err(|_| anyhow::anyhow!("a thread panicked"))
     }
 
     fn row(&self, id: &str, case: &Case) -> Result<Row> {
@@ -160,9 +173,16 @@ impl Bench {
         let (isolated, told) = self.judged(case, "isolated.toml", "", &cheat)?;
         Ok(Row {
             native: (self.native(case, &cheat)?, self.native(case, &twin)?),
-            guest: (guest, self.judged(case, "probity.toml", &case.twin_spec, &twin)?.0),
+            guest: (
+                guest,
+                self.judged(case, "probity.toml", &case.twin_spec, &twin)?.0,
+            ),
             isolated,
-            said: if case.caught == "isolated" { told } else { said },
+            said: if case.caught == "isolated" {
+                told
+            } else {
+                said
+            },
         })
     }
 
@@ -205,7 +225,12 @@ impl Bench {
         let scratch = tempfile::tempdir()?;
         let repo = scratch.path().join("repo");
         copy(&project.join("repo"), &repo)?;
-        crate::run(Command::new("git").arg("apply").arg(patch).current_dir(&repo))?;
+        crate::run(
+            Command::new("git")
+                .arg("apply")
+                .arg(patch)
+                .current_dir(&repo),
+        )?;
         let hidden = project.join("hidden");
         if hidden.is_dir() {
             add(&hidden, &repo)?;
@@ -260,7 +285,11 @@ fn ended(child: &mut Child) -> Result<Came> {
     let started = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(if status.success() { Came::Passed } else { Came::Failed });
+            return Ok(if status.success() {
+                Came::Passed
+            } else {
+                Came::Failed
+            });
         }
         if started.elapsed() > PATIENCE {
             child.kill()?;
@@ -274,15 +303,33 @@ fn ended(child: &mut Child) -> Result<Came> {
 /// What the verdict says of tampering, else of a check: the one called `wanted`, else the
 /// first that did not pass.
 fn said(document: &Value, wanted: &str) -> String {
-    let checks = || document.get("checks").and_then(Value::as_array).into_iter().flatten();
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
-    let findings = checks().filter_map(|check| check.get("findings")?.as_array()).flatten();
+    let checks = || {
+        document
+            .get("checks")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    };
+    let text = |value: &Value, key: &str| {
+        value
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or("")
+            .to_owned()
+    };
+    let findings = checks()
+        .filter_map(|check| check.get("findings")?.as_array())
+        .flatten();
     let tampering = findings
         .map(|finding| text(finding, "message"))
         .find(|message| message.starts_with("tampering"));
     let failed = |check: &&Value| text(check, "outcome") != "pass";
     tampering
-        .or_else(|| checks().find(|check| text(check, "name") == wanted).map(|check| text(check, "message")))
+        .or_else(|| {
+            checks()
+                .find(|check| text(check, "name") == wanted)
+                .map(|check| text(check, "message"))
+        })
         .or_else(|| checks().find(failed).map(|check| text(check, "message")))
         .unwrap_or_default()
 }
@@ -311,7 +358,10 @@ fn table(cases: &BTreeMap<String, Case>, rows: &BTreeMap<String, Row>) -> String
         );
     }
     let count = |holds: &dyn Fn(&Row) -> bool| rows.values().filter(|row| holds(row)).count();
-    let only = cases.values().filter(|case| case.caught == "isolated").count();
+    let only = cases
+        .values()
+        .filter(|case| case.caught == "isolated")
+        .count();
     let _ = write!(
         text,
         "\n{} cheats, of which {only} are named as ones that only an isolated check can catch. Passed by plain \
@@ -336,7 +386,9 @@ fn shown(came: Came, wanted: Came) -> String {
 }
 
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;")
+    text.replace('|', "\\|")
+        .replace('\n', " ")
+        .replace('<', "&lt;")
 }
 
 fn excerpt(text: &str) -> String {

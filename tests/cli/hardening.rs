@@ -221,8 +221,8 @@ fn a_folder_of_tests_is_laid_over_what_waits_for_them() {
         judged.warned(),
         [
             "tests/test_a.py",
-            "tests/test_c.py",
-            "tests/test_c/__init__.py"
+            "tests/test_c/__init__.py",
+            "tests/test_c.py"
         ]
     );
     assert_eq!(judge(&project, &[FIX], &given).status, "passed");

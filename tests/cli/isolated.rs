@@ -72,27 +72,29 @@ def forges():
 
 
 def searches():
-    """Looks for the expected value in everything that this interpreter holds."""
+    """Looks for the expected value, of which it knows the beginning, in all that is here."""
     import gc
+    import re
 
-    frame = sys._getframe()
-    while frame is not None:
-        if "right" in map(str, frame.f_locals.values()):
-            return "right"
-        frame = frame.f_back
-    found = [thing for thing in gc.get_objects() if type(thing) in (list, tuple, dict)]
-    if any("the hidden answer" in thing for thing in found):
-        return "the hidden answer"
+    pattern = re.compile(b"the hidden answer is ([0-9]+)")
+    held = [thing for thing in gc.get_objects() if type(thing) in (list, tuple, dict)]
+    held += [frame.f_locals for frame in sys._current_frames().values()]
+    for thing in held:
+        for text in thing.values() if type(thing) is dict else thing:
+            found = type(text) is str and pattern.search(text.encode("utf-8", "replace"))
+            if found:
+                return found[0].decode()
     for folder, folders, files in os.walk("/"):
         if folder == "/":
             folders.remove("dev")  # some of it has no end
         for name in files:
             try:
                 with open(os.path.join(folder, name), "rb") as file:
-                    if b"the hidden " + b"answer" in file.read():
-                        return "the hidden answer"
+                    found = pattern.search(file.read())
             except OSError:
-                pass
+                continue
+            if found:
+                return found[0].decode()
     return "not found"
 "#;
 
@@ -197,7 +199,7 @@ fn an_instance_is_fresh_for_each_call_or_shared_by_all() {
 #[test]
 fn a_candidate_can_do_no_more_than_answer() {
     let case = "case = [{ returns = \"right\" }]\n";
-    let hidden = "case = [{ returns = \"the hidden answer\" }]\n";
+    let hidden = "case = [{ returns = \"the hidden answer is 4711\" }]\n";
     let loops = "case = [{ returns = 1 }]\nbudget = { test-fuel = \"500M\" }\n";
     let checks = [
         call("agrees", case),

@@ -1,10 +1,14 @@
 //! Test suites: the repository's own tests, run in a guest, one result per test.
 
+mod across;
 mod environment;
 mod live;
 mod lock;
 mod records;
+mod repeat;
 mod run;
+mod seal;
+mod sides;
 mod support;
 mod units;
 mod wheel;

@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread;
 
+use probity_core::Repo;
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
+use probity_core::repo::File;
 use probity_core::spec::{Check, SuiteCheck, SuiteIsolation};
 use probity_core::verify::{
     Assurance, Cause, CheckReport, Finding, Laid, Observer, SuiteEnd, judge_suite,
@@ -19,7 +21,8 @@ use serde::Serialize;
 use super::environment::Environment;
 use super::live::Live;
 use super::records::Records;
-use crate::fs::{Access, Attempt, Device, Devices, FileSeals, Mounts};
+use super::seal::{Key, Seal};
+use crate::fs::{Access, Attempt, Content, Device, Devices, FileSeals, Mounts};
 use crate::guest::{Conditions, Ending, Invocation, Run, RunError};
 use crate::output::Output;
 use crate::pack::{captured, reproducible};
@@ -34,6 +37,9 @@ const LISTED: usize = 20;
 const REPO: &str = "/repo";
 const CONFIG: &str = "/run/probity.json";
 const RESULTS: &str = "/dev/results";
+/// The runner that answers across a border.
+const CANDIDATE: &str = "candidate";
+const BORDER: &str = "/run/probity-border";
 
 /// What `main.py` in the guest is told.
 #[derive(Serialize)]
@@ -45,10 +51,16 @@ struct Config<'a> {
     site: [&'a str; 1],
     args: &'a [String],
     seed: u64,
+    key: String,
+    shuffle: bool,
+    canaries: bool,
+    allow: Vec<&'a str>,
     skip: &'a [String],
     only: Option<&'a [String]>,
     pause: bool,
     results_size: u64,
+    across: &'a [String],
+    border: Option<&'a str>,
 }
 
 /// What a guest does of the suite.
@@ -60,6 +72,10 @@ pub(super) enum Stage<'a> {
     Collect,
     /// These tests.
     Only(&'a [String]),
+    /// Its beginning, with these answers from the other side of the border.
+    CollectWith(&'a [String]),
+    /// No test: the other side of the border answers these messages.
+    Answer(&'a [String]),
 }
 
 /// What the guests of a suite used of its budget.
@@ -109,10 +125,17 @@ pub struct SuiteRun<'a> {
     pub check: &'a Check,
     /// What it asks for.
     pub wanted: &'a SuiteCheck,
-    /// The tree under test, with trusted tests laid over it.
+    /// The tree that tests see: the one under test with trusted tests laid over it, or, where
+    /// that is reached across a border, the trusted one.
     pub laid: &'a Laid,
+    /// The tree under test.
+    pub patched: &'a Repo,
+    /// The tree on the other side of the border, if there is one.
+    pub candidate: Option<&'a Repo>,
     /// What its guests depend on beside their files.
     pub conditions: &'a Conditions,
+    /// What the records of its sessions are signed with.
+    pub(super) key: Option<Key>,
 }
 
 /// What the guests of a suite, or of a part of one, reported so far.
@@ -143,10 +166,56 @@ pub(super) struct Session {
     pub(super) stderr: Output,
 }
 
+impl<'a> SuiteRun<'a> {
+    /// A run of `check`, which asks for `wanted`, on the tree under test `patched`, over which
+    /// `laid` has the trusted tests laid.
+    #[must_use]
+    pub fn new(
+        sandbox: &'a Sandbox,
+        environment: &'a Environment,
+        (check, wanted): (&'a Check, &'a SuiteCheck),
+        (laid, patched): (&'a Laid, &'a Repo),
+        conditions: &'a Conditions,
+    ) -> Self {
+        Self {
+            sandbox,
+            environment,
+            check,
+            wanted,
+            laid,
+            patched,
+            candidate: None,
+            conditions,
+            key: key(check, wanted, laid, conditions.seed),
+        }
+    }
+
+    /// The same run with another seed and budget.
+    pub(super) fn again(&self, check: &'a Check, conditions: &'a Conditions) -> Self {
+        Self {
+            check,
+            conditions,
+            key: key(check, self.wanted, self.laid, conditions.seed),
+            ..*self
+        }
+    }
+}
+
 impl SuiteRun<'_> {
     /// Runs the suite and reports. Meanwhile `observe` is told how far it is.
     #[must_use]
     pub fn report(&self, observe: Observer<'_>) -> CheckReport {
+        if !self.wanted.across.is_empty() && self.candidate.is_none() {
+            return self.report_across(observe);
+        }
+        match self.wanted.hardening.repeat {
+            0 | 1 => self.report_once(observe),
+            runs => self.report_repeated(runs, observe),
+        }
+    }
+
+    /// Runs it once.
+    pub(super) fn report_once(&self, observe: Observer<'_>) -> CheckReport {
         let session = match self.wanted.isolation {
             SuiteIsolation::Suite => self.session(observe),
             SuiteIsolation::File | SuiteIsolation::Test => self.session_in_units(observe),
@@ -170,7 +239,7 @@ impl SuiteRun<'_> {
             let run = self
                 .run_followed(invocation, &mut live)
                 .map_err(|error| self.host_failed(&error.to_string()))?;
-            let (end, open) = self.hear(&run, &mut heard)?;
+            let (end, open) = self.hear(&run, &mut heard, 0)?;
             // Without an open test the guest would end there again.
             if costs_one_test(&end)
                 && guest < MAX_GUESTS
@@ -191,12 +260,14 @@ impl SuiteRun<'_> {
         Err(Box::new(self.stopped(Cause::Broke { message })))
     }
 
-    /// Takes in what a guest used and reported. How it ended, and the test that it had begun
-    /// and not ended, if any. The error is the report.
+    /// Takes in what a guest used and reported, which had written so many records `before`.
+    /// How it ended, and the test that it had begun and not ended, if any. The error is the
+    /// report.
     pub(super) fn hear(
         &self,
         run: &Run,
         heard: &mut Heard,
+        before: u64,
     ) -> Result<(SuiteEnd, Option<String>), Box<CheckReport>> {
         heard.used.add(run);
         heard
@@ -205,9 +276,19 @@ impl SuiteRun<'_> {
         heard.attempts.extend(run.attempts.iter().cloned());
         let end = self.end_of(&run.ending)?;
         let complete = matches!(end, SuiteEnd::Exit(_));
+        if run.results_refused > 0 {
+            heard
+                .records
+                .note_tampering("the results were opened a second time, which was refused");
+        }
         let open = heard
             .records
-            .add(&run.results, &run.marks, complete)
+            .add(
+                &run.results,
+                &run.marks,
+                complete,
+                Seal::new(self.key, before),
+            )
             .map_err(|message| self.protocol(message))?;
         Ok((end, open))
     }
@@ -261,31 +342,56 @@ impl SuiteRun<'_> {
     fn mounts(&self, stage: Stage<'_>, results: ByteSize) -> Result<Mounts, String> {
         let (skip, only): (&[String], _) = match stage {
             Stage::Without(skip) => (skip, None),
-            Stage::Collect => (&[], None),
+            Stage::Collect | Stage::CollectWith(_) | Stage::Answer(_) => (&[], None),
             Stage::Only(only) => (&[], Some(only)),
+        };
+        let trusted = &self.laid.repo;
+        let (said, runner, repo) = match stage {
+            Stage::Answer(said) => (Some(said), CANDIDATE, self.candidate.unwrap_or(trusted)),
+            Stage::CollectWith(said) => (Some(said), self.wanted.runner.name(), trusted),
+            Stage::Without(_) | Stage::Collect | Stage::Only(_) => {
+                (None, self.wanted.runner.name(), trusted)
+            }
         };
         let config = Config {
             root: REPO,
-            runner: self.wanted.runner.name(),
+            runner,
             results: RESULTS,
             python_path: &self.wanted.python_path,
             site: ["/site"],
             args: &self.wanted.args,
             seed: self.conditions.seed,
+            key: self.key.map(Key::to_hex).unwrap_or_default(),
+            shuffle: self.wanted.hardening.shuffle,
+            canaries: self.key.is_some() && self.wanted.hardening.canaries,
+            allow: self.wanted.trust.steering_functions().collect(),
             skip,
             only,
-            pause: matches!(stage, Stage::Collect),
+            pause: !matches!(stage, Stage::Without(_) | Stage::Only(_)),
             results_size: results.0,
+            across: &self.wanted.across,
+            border: said.map(|_| BORDER),
         };
         let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
         let mut mounts = Mounts::new(Devices::Usual);
-        let seals = FileSeals {
-            files: self.laid.sealed.iter().map(ToString::to_string).collect(),
-            names: self.laid.closed_names.clone(),
-        };
-        mounts.sealed_folder(REPO, self.laid.repo.root(), seals);
+        match said.filter(|_| runner == CANDIDATE) {
+            // Nothing of the tests is there that could be sealed.
+            Some(_) => mounts.folder(REPO, repo.root(), Access::Writable),
+            None => {
+                let seals = FileSeals {
+                    files: self.laid.sealed.iter().map(ToString::to_string).collect(),
+                    names: self.laid.closed_names.clone(),
+                };
+                mounts.sealed_folder(REPO, repo.root(), seals);
+            }
+        }
         mounts.empty("/tmp", Access::Writable);
-        mounts.bytes(CONFIG, config);
+        // The session empties the file, since the key is in it.
+        let config = Content::Shared(File::regular(config));
+        mounts.file(CONFIG, config, Access::Writable);
+        if let Some(said) = said {
+            mounts.bytes(BORDER, said.join("\n").into_bytes());
+        }
         mounts.device(RESULTS, Device::Results);
         Ok(mounts)
     }
@@ -312,7 +418,15 @@ impl SuiteRun<'_> {
 
     pub(super) fn stopped(&self, cause: Cause) -> CheckReport {
         let message = cause.to_string();
-        CheckReport::stopped(self.check, Assurance::InGuest, cause, message)
+        CheckReport::stopped(self.check, self.assurance(), cause, message)
+    }
+
+    /// How far a result of this suite can be trusted.
+    pub(super) const fn assurance(&self) -> Assurance {
+        match self.candidate {
+            Some(_) => Assurance::Isolated,
+            None => Assurance::InGuest,
+        }
     }
 
     fn judge(&self, session: Session) -> CheckReport {
@@ -329,15 +443,19 @@ impl SuiteRun<'_> {
             Some(version) => format!("{} {version}", manifest.language),
             None => manifest.title(),
         };
+        let refused = super::across::refused(&records.not_begun);
         let runner = records
             .runner
             .unwrap_or_else(|| self.wanted.runner.name().to_owned());
         let judgement = judge_suite(&self.wanted.expectation, records.records, &session.end);
-        let mut report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
+        let mut report = judgement.into_report(self.check, self.assurance(), title, runner);
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
             suite.tree = Some(self.laid.repo.digest());
+            suite.canaries = records.canaries;
         }
+        report.findings.extend(refused);
+        let silent = records.canaries.fired == 0 && records.canaries.expected > 0;
         let report = match records.broken {
             // The results stay as evidence, but nothing is concluded from them.
             Some(message) => CheckReport {
@@ -348,6 +466,7 @@ impl SuiteRun<'_> {
             None => report,
         };
         let report = self.with_attempts(report, attempts);
+        let report = guarded(report, &records.tampering, silent);
         let evidence = |output: &Output| {
             (report.cause.is_some() && output.total > 0).then(|| captured(output))
         };
@@ -377,6 +496,14 @@ impl SuiteRun<'_> {
         report.findings.extend(tampering);
         report
     }
+}
+
+/// What sessions sign with. Across a border only trusted code runs where records are written.
+fn key(check: &Check, wanted: &SuiteCheck, laid: &Laid, seed: u64) -> Option<Key> {
+    wanted
+        .across
+        .is_empty()
+        .then(|| Key::of(check, &laid.repo, seed))
 }
 
 /// What begins the message of a finding of tampering.
@@ -415,6 +542,37 @@ pub(super) const fn costs_one_test(end: &SuiteEnd) -> bool {
             | Limit::CompileTime
             | Limit::CompileMemory => false,
         },
+    }
+}
+
+/// The report with what was seen of attempts to tamper with the suite, after which it did not
+/// pass, whatever else it shows. `silent` tells that no test of ours told anything.
+fn guarded(report: CheckReport, tampering: &[String], silent: bool) -> CheckReport {
+    let mut report = report;
+    if silent && report.cause.is_none() {
+        report.findings.push(Finding::warning(
+            "none of our own tests among the suite's could run, so nothing is known of how the runner judges them",
+        ));
+    }
+    let Some(first) = tampering.first() else {
+        return report;
+    };
+    if report.cause.as_ref().is_some_and(Cause::is_host) {
+        return report;
+    }
+    report.findings.extend(
+        tampering
+            .iter()
+            .map(|message| Finding::error(format!("{TAMPERING}{message}"))),
+    );
+    let cause = Cause::Tampered {
+        message: first.clone(),
+    };
+    CheckReport {
+        outcome: cause.outcome(),
+        message: cause.to_string(),
+        cause: Some(cause),
+        ..report
     }
 }
 

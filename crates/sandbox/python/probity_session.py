@@ -39,6 +39,10 @@ RUNNERS = {
     "call": "probity_call",
     "program": "probity_program",
 }
+ISOLATED = ("call", "program")  # run the candidate alone, nothing that judges it
+RUN_TESTS = frozenset(
+    ("doctest", "unittest", "probity_ahead", "probity_parts", "probity_pytest", "probity_unittest")
+)
 OPTIONS = (
     "-p",
     "no:cacheprovider",
@@ -223,6 +227,8 @@ class Session:
             try:
                 prepare(config)
                 runner = import_runner(config.runner)
+                if config.runner in ISOLATED:
+                    forget_runners()
                 names = shadowed(config.project_folders + config.site)
                 if config.border is not None:
                     with open(config.border, encoding="ascii") as file:
@@ -294,6 +300,17 @@ def import_runner(name: str) -> ModuleType:
         return importlib.import_module(RUNNERS[name])
     finally:
         sys.path.remove(HERE)
+
+
+def forget_runners() -> None:
+    """Forget what the warm-up imported to run tests, and all that came from wheels.
+
+    A program that looks whether tests are running finds what it finds elsewhere.
+    """
+    for name in list(sys.modules):
+        wheel = name != "__main__" and not imports.is_runtime(name)
+        if wheel or name.partition(".")[0] in RUN_TESTS:
+            del sys.modules[name]
 
 
 def prepare(config: Config) -> None:

@@ -16,9 +16,12 @@
 mod apply;
 #[cfg(unix)]
 mod cases;
+mod cheats;
 mod env;
 mod guard;
+mod hardening;
 mod init;
+mod isolated;
 mod isolation;
 #[cfg(target_os = "linux")]
 mod orphans;
@@ -26,5 +29,6 @@ mod pack;
 mod project;
 mod report;
 mod request;
+mod selftest;
 mod suite;
 mod verify;

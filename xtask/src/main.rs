@@ -4,11 +4,13 @@
 
 mod bench;
 mod calls;
+mod cheats;
 mod diffs;
 mod fuel;
 mod fuzz;
 mod isolated;
 mod packs;
+mod page;
 mod parity;
 mod probity;
 mod repeat;
@@ -41,6 +43,10 @@ Usage: cargo xtask CHORE
                      further Python makes of the tests that differ (`pyodide`: CPython
                      3.14 from npm); --recorded compares what the last runs showed;
                      --update writes the table into docs/python.md (without IDs only)
+  cheats [--write] [ID …]
+                     run the patches of tests/cheats, which try to score without solving, and
+                     their honest twins through plain pytest and through Probity, and print
+                     the table; --write puts it into docs/cheating.md
   bench [apply|calls|fuel|isolated|suites]
                      apply: time probity apply beside git apply, as whole processes in
                      pairs; calls: time a guest's calls to the filesystem beside the same
@@ -87,6 +93,7 @@ fn main() -> ExitCode {
         "soak" => soak::run(rest),
         "diffs" => diffs::run(rest),
         "packs" => packs::run(rest),
+        "cheats" => cheats::run(rest),
         "parity" => parity::run(rest),
         "wasi-testsuite" => wasi_testsuite::run(rest),
         "help" | "--help" | "-h" => {

@@ -229,7 +229,7 @@ fn ensure_runtime(binary: &Path) -> Result<()> {
 }
 
 /// A native Python with the packages of the default lock.
-fn pytest() -> Result<PathBuf> {
+pub(crate) fn pytest() -> Result<PathBuf> {
     let lock = fs::read_to_string(root().join("crates/sandbox/python/pytest.lock"))?;
     let folder = venv::ready("pytest-default-1", &lock, |_| Ok(()))?;
     Ok(venv::python(&folder))

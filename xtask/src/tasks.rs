@@ -2,8 +2,9 @@
 //!
 //! A task is two consecutive releases of a package, rebuilt from PyPI with checked hashes:
 //! the old source with the new tests, and the source change as the patch. The verdict must
-//! be `passed` with the patch, `failed` without it naming exactly the tests that the fix is
-//! for, and `failed` with the patch and one test file deleted.
+//! be `passed` with the patch, without a finding, and `failed` without it naming exactly the
+//! tests that the fix is for. With one test file deleted by the patch, too, it is `passed`
+//! with a warning, since the file is put back, and `failed` where the patch's tests count.
 
 #![allow(
     clippy::indexing_slicing,
@@ -32,6 +33,8 @@ struct Judged {
     not_passed: BTreeSet<String>,
     /// What was said of the check, for people.
     message: String,
+    /// Paths of its findings.
+    findings: Vec<String>,
     seconds: f64,
 }
 
@@ -190,13 +193,19 @@ fn judge(
 ) -> Result<Vec<String>> {
     let folder = work.join(&task.id);
     rebuild(task, &folder, &work.join("sdists"))?;
-    write_spec(task, &folder, runtime)?;
+    write_spec(task, &folder, runtime, "base")?;
     let gold = folder.join("gold.patch");
     let cut = folder.join("gold-and-deleted-test.patch");
     let deleted = delete_a_test_file(task, &folder, &gold, &cut)?;
     let mut problems = Vec::new();
 
     let with = verdict(binary, &folder, Some(&gold))?;
+    if !with.findings.is_empty() {
+        problems.push(format!(
+            "the patch is found fault with: {:?}",
+            with.findings
+        ));
+    }
     passed.tests += task.expected.len() - with.not_passed.len();
     passed.tasks += usize::from(task.fail_to_pass.is_disjoint(&with.not_passed));
     if with.status != "passed" {
@@ -229,6 +238,14 @@ fn judge(
             task.fail_to_pass.len(),
         ));
     }
+    let restored = verdict(binary, &folder, Some(&cut))?;
+    if restored.status != with.status || restored.findings != [deleted.clone()] {
+        problems.push(format!(
+            "with `{deleted}` deleted and put back it is `{}` ({}), findings {:?}",
+            restored.status, restored.message, restored.findings
+        ));
+    }
+    write_spec(task, &folder, runtime, "patched")?;
     let less = verdict(binary, &folder, Some(&cut))?;
     let of_deleted: BTreeSet<String> = task
         .expected
@@ -277,7 +294,7 @@ fn rebuild(task: &Task, folder: &Path, sdists: &Path) -> Result<()> {
     Ok(())
 }
 
-fn write_spec(task: &Task, folder: &Path, runtime: &str) -> Result<()> {
+fn write_spec(task: &Task, folder: &Path, runtime: &str, tests_from: &str) -> Result<()> {
     let facts = &task.facts;
     let spec = json!({
         "version": 1,
@@ -291,6 +308,7 @@ fn write_spec(task: &Task, folder: &Path, runtime: &str) -> Result<()> {
             "lock": "requirements.lock",
             "python-path": facts["python_path"],
             "args": facts["pytest_args"],
+            "tests-from": tests_from,
             "expect-from": ["expected.json"],
         }],
     });
@@ -376,6 +394,12 @@ fn verdict(binary: &Path, folder: &Path, patch: Option<&Path>) -> Result<Judged>
             .map(str::to_owned)
             .collect(),
         message: check["message"].as_str().unwrap_or("").to_owned(),
+        findings: check["findings"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|finding| finding["path"].as_str().unwrap_or("").to_owned())
+            .collect(),
         seconds,
     })
 }

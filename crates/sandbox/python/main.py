@@ -3,7 +3,8 @@
 CONFIG is a JSON file:
 
     root         absolute folder of the repository; the working folder and pytest's rootdir
-    runner       "pytest", "unittest", "call" or "program" (default "pytest")
+    runner       "pytest", "unittest", "call", "program" (default "pytest"), or "candidate": no tests, but what
+                 they reach across a border
     python_path  folders relative to root that come first in sys.path (default none)
     site         absolute folders with installed wheels, after python_path (default none)
     args         the runner's arguments (default none)
@@ -25,6 +26,9 @@ CONFIG is a JSON file:
                  none)
     bundled      top-level names of the runtime's own third-party packages that may be imported
                  (default none, `["*"]` all)
+    across       names of modules that the tests reach only across a border (default none)
+    border       file with a line of what came across the border so far: answers for a runner of tests (see
+                 probity_across.py), messages for the runner "candidate" (see probity_candidate.py)
 
 Unknown keys are an error. The exit code is the runner's; 3 if the session could not be set up.
 

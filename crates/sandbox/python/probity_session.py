@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, NoReturn
 
+import probity_across
+import probity_candidate
 import probity_integrity
 import probity_records
 import probity_standins
@@ -80,6 +82,8 @@ class Config:
     shuffle: bool = False
     canaries: bool = False
     allow: list[str] = field(default_factory=list)
+    across: list[str] = field(default_factory=list)
+    border: str | None = None
 
     @property
     def project_folders(self) -> list[str]:
@@ -103,7 +107,10 @@ def main(config_path: str) -> None:
     key = config.pop("key", "")
     if key:
         os.truncate(config_path, 0)
-    session = Session(Config(**config), key)
+    wanted = Config(**config)
+    if wanted.runner == "candidate":
+        return answer(wanted)
+    session = Session(wanted, key)
     del config, key
     code = session.begin()
     if code is not None:
@@ -113,9 +120,25 @@ def main(config_path: str) -> None:
     _paused = session
 
 
-def proceed(ids: str) -> NoReturn:
-    """Go on with a session that was paused: with the tests or calls of the JSON list `ids`, in hexadecimal."""
+def answer(config: Config) -> None:
+    """Be the side of a border where the code under test lives, and answer what was asked so far."""
+    assert config.border is not None
+    prepare(config)
+    probity_candidate.begin(config.across, config.border, config.results)
+    gc.collect()
+    gc.freeze()
+
+
+def proceed(ids: str, answers: str | None = None) -> NoReturn:
+    """Go on with a session that was paused: with the tests or calls of the JSON list `ids`, in
+    hexadecimal.
+
+    If it has a border, with the answers that come from there, written likewise.
+    """
     assert _paused is not None
+    if answers is not None:
+        assert _paused.border is not None
+        _paused.border.proceed(json.loads(bytes.fromhex(answers)))
     random.seed(_paused.config.seed)
     leave(_paused.proceed(json.loads(bytes.fromhex(ids))))
 
@@ -186,11 +209,12 @@ class Session:
     """A session from its set-up on."""
 
     def __init__(self, config: Config, key: str) -> None:
-        self.config = config
+        self.config, self.signs = config, bool(key)
         self.witness = probity_witness.Witness(hide=bool(key))
         self.records = probity_records.Records(config.results, config.results_size, key, self.witness.vouches)
         self.dice = hashlib.sha256(("canaries %s %d" % (key, config.seed)).encode()).hexdigest()
         self.run: Any = None
+        self.border: probity_across.Border | None = None
 
     def begin(self) -> int | None:
         """Set it up and run it, whole or up to its pause; the exit code if it came to its end."""
@@ -200,10 +224,17 @@ class Session:
                 prepare(config)
                 runner = import_runner(config.runner)
                 names = shadowed(config.project_folders + config.site)
+                if config.border is not None:
+                    with open(config.border, encoding="ascii") as file:
+                        answers = file.read().splitlines()
+                    self.border = probity_across.install(
+                        config.across, answers, config.project_folders, self.records.write
+                    )
             except BaseException as error:
                 self.records.write({"event": "runner-error", "message": self.records.describe(error)})
                 return SETUP_FAILED
-            self.records.admit(admitted(runner))
+            if self.signs:
+                self.records.admit(admitted(runner))
             args = list(config.args)
             if config.runner == "call":
                 self.run = runner.Run(self.records, args, names)

@@ -212,7 +212,16 @@ impl SpecExecutor {
             folder: folder.as_ref(),
             installed: &environment.installed(),
         };
-        let laid = match lay_trusted(input, wanted, trusting) {
+        // Tests on their side of a border see the trusted tree, and nothing of the patch.
+        let seen = if wanted.across.is_empty() {
+            input
+        } else {
+            VerifyInput {
+                repo: input.base.unwrap_or(input.repo),
+                base: None,
+            }
+        };
+        let laid = match lay_trusted(seen, wanted, trusting) {
             Ok(laid) => laid,
             Err(error) => return CheckReport::host_failed(check, error.to_string(), None),
         };
@@ -221,7 +230,7 @@ impl SpecExecutor {
             &self.sandbox,
             &environment,
             (check, wanted),
-            &laid,
+            (&laid, input.repo),
             conditions,
         )
         .report(observe)

@@ -9,7 +9,9 @@ use wasmtime::{Instance, Store, Trap, UpdateDeadline};
 
 use crate::cancel::Cancel;
 use crate::engine::{Code, Engine, STACK, is_of_kernel};
-use crate::fs::{Attempt, Errno, MAX_ATTEMPTS, MountError, Mounts, Quota, ReadSet};
+use crate::fs::{Attempt, Errno, MountError, Mounts, Quota, ReadSet};
+#[cfg(target_os = "linux")]
+use crate::fs::{MAX_ATTEMPT_PATH, MAX_ATTEMPTS};
 use crate::output::Output;
 #[cfg(target_os = "linux")]
 use crate::results::are_sound;
@@ -225,6 +227,7 @@ impl Run {
             && are_sound(&self.marks, self.results.len(), self.fuel)
             && self.limits.len() <= Limit::ALL.len()
             && self.attempts.len() <= MAX_ATTEMPTS
+            && (self.attempts.iter()).all(|tried| tried.path.chars().count() <= MAX_ATTEMPT_PATH)
             && self.reads.fits()
             && self.left.len() <= MAX_WANTED
             && left_bytes(&self.left) <= budget.file_bytes.0

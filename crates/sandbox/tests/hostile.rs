@@ -20,7 +20,7 @@ use probity_core::budget::{Budget, Limit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use probity_core::repo::File;
 use probity_core::{Repo, RepoPath};
-use probity_sandbox::fs::{Access, Device, Devices, Mounts};
+use probity_sandbox::fs::{Access, Attempted, Device, Devices, FileSeals, Mounts};
 use probity_sandbox::{Ending, Invocation, Module, Run, Sandbox, Trust};
 
 use adapter::Adapter;
@@ -63,13 +63,21 @@ fn budget() -> Budget {
 }
 
 fn run_with(adapter: Adapter, args: &[&str], budget: Budget) -> Run {
+    run_on(adapter, args, budget, None)
+}
+
+/// The same; with seals the repository can be written to but for them.
+fn run_on(adapter: Adapter, args: &[&str], budget: Budget, seals: Option<FileSeals>) -> Run {
     let mut repo = Repo::new();
     for name in ["a.txt", "src/b.txt"] {
         let path: RepoPath = name.parse().unwrap();
         repo.insert(&path, File::regular(*b"content\n")).unwrap();
     }
     let mut mounts = Mounts::new(Devices::None);
-    mounts.folder("/repo", repo.root(), Access::ReadOnly);
+    match seals {
+        None => mounts.folder("/repo", repo.root(), Access::ReadOnly),
+        Some(seals) => mounts.sealed_folder("/repo", repo.root(), seals),
+    }
     mounts.empty("/tmp", Access::Writable);
     mounts.device("/dev/null", Device::Null);
     let args = std::iter::once("hostile").chain(args.iter().copied());
@@ -231,6 +239,39 @@ fn no_wall_can_be_passed() {
                 stdout(&run)
             );
         }
+    }
+}
+
+#[test]
+fn a_seal_holds_through_both_adapters() {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    for adapter in Adapter::BOTH {
+        let seals = FileSeals {
+            files: owned(&["a.txt"]),
+            names: owned(&["new-file", "new-folder", "renamed", "linked"]),
+        };
+        let run = run_on(adapter, &["write-repo"], budget(), Some(seals));
+        assert_eq!(
+            run.ending,
+            Ending::Exited(code(adapter, 7)),
+            "{adapter:?}:\n{}",
+            stdout(&run)
+        );
+        let attempts: Vec<(&str, Attempted)> = run
+            .attempts
+            .iter()
+            .map(|attempt| (attempt.path.as_str(), attempt.what))
+            .collect();
+        assert_eq!(
+            attempts,
+            [
+                ("/repo/a.txt", Attempted::Write),
+                ("/repo/a.txt", Attempted::Remove),
+                ("/repo/new-file", Attempted::Make),
+                ("/repo/new-folder", Attempted::Make),
+            ],
+            "{adapter:?}"
+        );
     }
 }
 

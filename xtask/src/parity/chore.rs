@@ -13,12 +13,10 @@ use super::native::{Pyodide, Python};
 use super::subject::{self, Subject};
 use super::table::{Row, Table};
 use crate::diffs::tree::Tree;
-use crate::{probity, root, say};
+use crate::{page, probity, say};
 
 /// How many unexplained differences of one suite are shown; the file has all.
 const SHOWN: usize = 12;
-/// The part of `docs/python.md` that `--update` writes.
-const MARKS: (&str, &str) = ("<!-- parity: begin -->\n", "<!-- parity: end -->\n");
 
 struct Options {
     ids: BTreeSet<String>,
@@ -112,7 +110,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     ));
     say(&text);
     if options.update && broken == 0 {
-        update(&text)?;
+        page::replace("docs/python.md", "parity", &text)?;
     }
     Ok(table.holds() && broken == 0)
 }
@@ -221,15 +219,4 @@ fn describe(test: &Unequal) -> String {
         test.id.escape_debug(),
         said.escape_debug()
     )
-}
-
-/// Writes the table into the documentation.
-fn update(table: &str) -> Result<()> {
-    let path = root().join("docs/python.md");
-    let text = fs::read_to_string(&path).context("cannot read docs/python.md")?;
-    let (head, rest) = text.split_once(MARKS.0).context("the table has no begin")?;
-    let (_, tail) = rest.split_once(MARKS.1).context("the table has no end")?;
-    let new = format!("{head}{}{table}{}{tail}", MARKS.0, MARKS.1);
-    fs::write(&path, new)?;
-    Ok(())
 }

@@ -216,7 +216,7 @@ fn suite(repo: &Repo, python_ready: bool) -> Option<Candidate> {
         .any(|(path, _)| path.as_str().starts_with("src/") && path.as_str().ends_with(".py"));
     let python_path = if src { "\"src\", \".\"" } else { "\".\"" };
     Some(Candidate {
-        about: "The repository's own tests, in a WebAssembly guest. Name the expected tests with\n# `expect-from = [\"ids.txt\"]`, and packages that they need with `lock = \"requirements.lock\"`.",
+        about: "The repository's own tests, in a WebAssembly guest. Name the expected tests with\n# `expect-from = [\"ids.txt\"]`, and packages that they need with `lock = \"requirements.lock\"`. Tests that\n# a patch changes or deletes are put back first, unless `tests-from = \"patched\"`.",
         text: format!(
             "[[check]]\nname = \"tests\"\nkind = \"suite\"\nrunner = \"pytest\"\npython-path = [{python_path}]\n{args}expect = \"any\"\n"
         ),

@@ -15,6 +15,8 @@ use crate::RepoPath;
 
 /// Most test ids in one spec, in all lists together.
 pub const MAX_TEST_IDS: usize = 200_000;
+/// Most modules of a suite that are reached across a border.
+const MAX_ACROSS: usize = 50;
 /// Longest test id, in bytes.
 pub const MAX_TEST_ID: usize = 4096;
 
@@ -32,7 +34,7 @@ pub struct SuiteCheck {
     pub python_path: Vec<String>,
     /// Arguments for the runner. Default none.
     pub args: Vec<String>,
-    /// What gets a guest of its own. Default: the suite.
+    /// What gets a guest of its own. Default: the suite; with `across` always each test.
     pub isolation: SuiteIsolation,
     /// How it is guarded, ordered and repeated.
     #[serde(flatten)]
@@ -40,6 +42,9 @@ pub struct SuiteCheck {
     /// Which files are trusted tests, where they come from, and what a patch may steer.
     #[serde(flatten)]
     pub trust: TestTrust,
+    /// Top-level modules that the tests reach only across a border: they live in another
+    /// guest than the tests. 1 to 50, only with pytest. Default none.
+    pub across: Vec<String>,
     /// What must come out.
     pub expectation: Expectation,
     /// Of the expected ids those that are to fail as long as nothing is changed; for
@@ -184,7 +189,9 @@ pub(super) fn read(
     let runner = fields
         .required_text(sink, "runner")
         .and_then(|text| choice("runner", Runner::ALL, Runner::name, text, sink));
-    let isolation = match fields.text(sink, "isolation") {
+    let isolation_text = fields.text(sink, "isolation");
+    let is_chosen = isolation_text.is_some();
+    let isolation = match isolation_text {
         None => Some(SuiteIsolation::default()),
         Some(text) => choice(
             "isolation",
@@ -204,6 +211,7 @@ pub(super) fn read(
     let python_path = python_path(fields, sink);
     let args = arguments(fields, sink);
     let hardening = hardening::read(fields, sink);
+    let across = across(fields, runner, isolation.filter(|_| is_chosen), sink);
     let trust = trust::read(fields, sink);
     let fail_to_pass = fail_to_pass(fields, context, sink);
     let expectation = expectation(fields, &fail_to_pass, context, sink);
@@ -213,7 +221,12 @@ pub(super) fn read(
         lock,
         python_path,
         args,
-        isolation: isolation?,
+        isolation: if across.is_empty() {
+            isolation?
+        } else {
+            SuiteIsolation::Test
+        },
+        across,
         hardening,
         trust: trust?,
         expectation: expectation?,
@@ -255,6 +268,52 @@ pub(super) fn python_path(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<S
                 error.to_string(),
                 Some(hint.to_owned()),
             );
+        }
+    }
+    texts.iter().map(|text| text.value.to_owned()).collect()
+}
+
+/// The modules across a border. `isolation` is what the spec chose, if it did.
+fn across(
+    fields: &mut Fields<'_>,
+    runner: Option<Runner>,
+    isolation: Option<SuiteIsolation>,
+    sink: &mut Sink<'_>,
+) -> Vec<String> {
+    let Some(at) = fields.node("across").map(|node| node.at) else {
+        return Vec::new();
+    };
+    let texts = fields.texts(sink, "across").unwrap_or_default();
+    let path = fields.path_of("across");
+    if texts.is_empty() || texts.len() > MAX_ACROSS {
+        let message = format!("`across` names {} modules", texts.len());
+        let hint = format!("name 1 to {MAX_ACROSS}, or leave the key out");
+        sink.report(at, path.clone(), message, Some(hint));
+    }
+    if runner == Some(Runner::Unittest) {
+        let message = "`across` needs `runner = \"pytest\"`, which runs tests of unittest too";
+        sink.report(at, path.clone(), message, None);
+    }
+    if let Some(isolation) = isolation.filter(|isolation| *isolation != SuiteIsolation::Test) {
+        let message = format!(
+            "with `across` each test has guests of its own, so `isolation` cannot be `{}`",
+            isolation.name()
+        );
+        sink.report(at, path, message, None);
+    }
+    for text in &texts {
+        let mut letters = text.value.chars();
+        let is_name = letters
+            .next()
+            .is_some_and(|first| first == '_' || first.is_alphabetic())
+            && letters.all(|letter| letter == '_' || letter.is_alphanumeric());
+        if !is_name {
+            let message = format!(
+                "`{}` is no top-level module of Python",
+                text.value.escape_debug()
+            );
+            let hint = "a name without dots, such as `greeter`".to_owned();
+            sink.report(text.at, text.path.clone(), message, Some(hint));
         }
     }
     texts.iter().map(|text| text.value.to_owned()).collect()

@@ -106,6 +106,7 @@ mod tests {
             runtime: String::new(),
             runner: String::new(),
             environment: None,
+            tree: None,
             expected: 0,
             tests: tests
                 .iter()

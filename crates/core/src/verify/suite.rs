@@ -20,6 +20,9 @@ pub struct SuiteReport {
     /// The digest of all that its guests began with beside the tree under test: the runtime,
     /// the installed packages, our own files, the state of the warmed-up interpreter.
     pub environment: Option<Digest>,
+    /// The digest of the tree that it ran on: the tree under test, unless trusted tests were
+    /// laid over it or something was put back.
+    pub tree: Option<Digest>,
     /// How many tests were expected; 0 without a list.
     pub expected: u64,
     /// Every test that was expected or reported, sorted by id.
@@ -307,6 +310,7 @@ impl SuiteJudgement {
                 runtime: runtime.into(),
                 runner: runner.into(),
                 environment: None,
+                tree: None,
                 expected: self.expected,
                 tests: self.tests,
                 collect_errors: self.collect_errors,

@@ -15,6 +15,8 @@ mod operations;
 mod quota;
 mod read_set;
 mod resolve;
+#[cfg(test)]
+mod sealing;
 mod seals;
 #[cfg(test)]
 mod tests;
@@ -36,4 +38,7 @@ pub(crate) use node::NodeId;
 pub(crate) use node::NodeKind;
 pub(crate) use operations::{NewTimes, OpenFlags};
 pub(crate) use resolve::Follow;
+#[cfg(target_os = "linux")]
+pub(crate) use seals::MAX_ATTEMPT_PATH;
+#[cfg(any(test, target_os = "linux"))]
 pub(crate) use seals::MAX_ATTEMPTS;

@@ -88,7 +88,7 @@ impl Mounts {
 
     /// The same, with files and names that are sealed. Only one mount of a filesystem can
     /// have names that nothing may get.
-    pub(crate) fn sealed_folder(&mut self, path: &str, folder: &Arc<Directory>, seals: FileSeals) {
+    pub fn sealed_folder(&mut self, path: &str, folder: &Arc<Directory>, seals: FileSeals) {
         let lower = LowerDirectory::Tree(Arc::clone(folder));
         self.add_sealed(path, Source::Folder(lower), Access::Writable, Some(seals));
     }

@@ -19,6 +19,8 @@ use super::node::{NodeId, NodeKind};
 
 /// Most attempts that are kept.
 pub(crate) const MAX_ATTEMPTS: usize = 20;
+/// Longest path of an attempt, in characters; of a longer one the end is kept.
+pub(crate) const MAX_ATTEMPT_PATH: usize = 4096;
 /// What compiled code is named; the refusal of such a file is not noted, since tools that
 /// write it do so unasked and go on without.
 const BYTECODE: &str = ".pyc";
@@ -162,7 +164,7 @@ impl Filesystem {
             return;
         }
         let path = self.path_now(node);
-        self.attempts.insert(Attempt { path, what });
+        self.note(&path, what);
     }
 
     /// Whether a name may be taken away or be given to something else.
@@ -188,8 +190,7 @@ impl Filesystem {
         }
         if !is_bytecode && self.attempts.len() < MAX_ATTEMPTS {
             let path = format!("{}/{name}", self.path_now(directory));
-            let what = Attempted::Make;
-            self.attempts.insert(Attempt { path, what });
+            self.note(&path, Attempted::Make);
         }
         Err(Errno::Rofs)
     }
@@ -255,5 +256,11 @@ impl Filesystem {
         }
         let path: Vec<&str> = parts.into_iter().rev().collect();
         format!("/{}", path.join("/"))
+    }
+
+    fn note(&mut self, path: &str, what: Attempted) {
+        let cut = path.chars().count().saturating_sub(MAX_ATTEMPT_PATH);
+        let path = path.chars().skip(cut).collect();
+        self.attempts.insert(Attempt { path, what });
     }
 }

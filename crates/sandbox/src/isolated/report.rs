@@ -109,6 +109,7 @@ pub(super) fn of_cases(
             runtime,
             runner: what.to_owned(),
             environment: environment.map(|environment| environment.facts.digest),
+            tree: None,
             expected: u64::try_from(total).unwrap_or(u64::MAX),
             tests: tests.collect(),
             canaries: CanaryReport::default(),

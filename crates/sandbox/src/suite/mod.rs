@@ -1,5 +1,6 @@
 //! Test suites: the repository's own tests, run in a guest, one result per test.
 
+mod across;
 mod environment;
 mod live;
 mod lock;
@@ -7,6 +8,7 @@ mod records;
 mod repeat;
 mod run;
 mod seal;
+mod sides;
 mod support;
 mod units;
 mod wheel;

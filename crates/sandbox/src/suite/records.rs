@@ -3,7 +3,7 @@
 //! The bytes come from a guest in which untrusted code ran: every line is parsed strictly,
 //! and whatever is not of the agreed form breaks the suite instead of being passed over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use probity_core::verify::{CanaryReport, CollectError, SuiteRecord, TestOutcome};
 use serde::Deserialize;
@@ -37,6 +37,8 @@ pub(super) struct Records {
     pub(super) tampering: Vec<String>,
     /// What tests of ours showed.
     pub(super) canaries: CanaryReport,
+    /// Why files and classes were skipped as a whole, by id.
+    pub(super) not_begun: BTreeMap<String, String>,
     /// What could not be collected, by id.
     not_collected: BTreeSet<String>,
 }
@@ -53,7 +55,10 @@ enum Line {
         path: String,
         message: String,
     },
-    CollectSkip {},
+    CollectSkip {
+        path: String,
+        reason: String,
+    },
     Collected {
         ids: Vec<String>,
     },
@@ -136,7 +141,7 @@ impl Records {
                 Line::Result { id, .. } => self.records.extend(course.ended(id)),
                 Line::Session { .. }
                 | Line::CollectError { .. }
-                | Line::CollectSkip {}
+                | Line::CollectSkip { .. }
                 | Line::Collected { .. }
                 | Line::InternalError { .. }
                 | Line::Interrupted { .. }
@@ -171,7 +176,9 @@ impl Records {
                     }));
                 }
             }
-            Line::CollectSkip {} => {}
+            Line::CollectSkip { path, reason } => {
+                self.not_begun.insert(path, reason);
+            }
             Line::Collected { ids } => self.collected.extend(ids),
             Line::Start { id } => self.records.push(SuiteRecord::Start { id }),
             Line::Result {
@@ -330,11 +337,22 @@ impl Records {
 
     /// Notes that the guest ended during a test, and why.
     pub(super) fn note_lost(&mut self, id: &str, why: &str) {
+        self.note(id, TestOutcome::Incomplete, Some(why), None);
+    }
+
+    /// Notes how a test ended that did not report it itself.
+    pub(super) fn note(
+        &mut self,
+        id: &str,
+        outcome: TestOutcome,
+        message: Option<&str>,
+        reason: Option<&str>,
+    ) {
         self.records.push(SuiteRecord::Result {
             id: id.to_owned(),
-            outcome: TestOutcome::Incomplete,
-            message: Some(why.to_owned()),
-            reason: None,
+            outcome,
+            message: message.map(str::to_owned),
+            reason: reason.map(str::to_owned),
             stdout: None,
             stderr: None,
             standins: Vec::new(),
@@ -444,7 +462,7 @@ mod tests {
                 ..*mark
             })
             .collect();
-        records.add(&signed, &marks, complete, Seal::new(TEST_KEY, 0))
+        records.add(&signed, &marks, complete, Seal::new(Some(TEST_KEY), 0))
     }
 
     fn read(bytes: &[u8], complete: bool) -> Result<(Records, Option<String>), String> {
@@ -584,14 +602,14 @@ mod tests {
         for between in [&forged[..], b"\n", b"x", &genuine] {
             let mut records = Records::default();
             let bytes = [&genuine, between, &finish].concat();
-            let open = records.add(&bytes, &[], true, Seal::new(TEST_KEY, 0));
+            let open = records.add(&bytes, &[], true, Seal::new(Some(TEST_KEY), 0));
             assert_eq!(open.unwrap().as_deref(), Some("a"));
             assert_eq!(records.tampering, ["a record did not come from the runner"]);
             assert!(!records.finished());
         }
         let mut records = Records::default();
         let bytes = [genuine, finish].concat();
-        let open = records.add(&bytes, &[], true, Seal::new(TEST_KEY, 0));
+        let open = records.add(&bytes, &[], true, Seal::new(Some(TEST_KEY), 0));
         assert_eq!(open.unwrap().as_deref(), Some("a"));
         assert!(records.tampering.is_empty() && records.finished());
     }

@@ -30,7 +30,7 @@ impl SuiteRun<'_> {
                 self.sandbox,
                 self.environment,
                 (&check, self.wanted),
-                self.laid,
+                (self.laid, self.patched),
                 &conditions,
             )
             .report_once(&mut *observe);
@@ -59,6 +59,7 @@ impl SuiteRun<'_> {
         let mut report = judgement.into_report(self.check, all.assurance, runtime, runner);
         if let Some(suite) = &mut report.tests {
             suite.environment = first.environment;
+            suite.tree = first.tree;
             suite.canaries = suites.iter().fold(CanaryReport::default(), |mut sum, run| {
                 sum.join(run.canaries);
                 sum

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread;
 
+use probity_core::Repo;
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
 use probity_core::repo::File;
@@ -36,6 +37,9 @@ const LISTED: usize = 20;
 const REPO: &str = "/repo";
 const CONFIG: &str = "/run/probity.json";
 const RESULTS: &str = "/dev/results";
+/// The runner that answers across a border.
+const CANDIDATE: &str = "candidate";
+const BORDER: &str = "/run/probity-border";
 
 /// What `main.py` in the guest is told.
 #[derive(Serialize)]
@@ -55,6 +59,8 @@ struct Config<'a> {
     only: Option<&'a [String]>,
     pause: bool,
     results_size: u64,
+    across: &'a [String],
+    border: Option<&'a str>,
 }
 
 /// What a guest does of the suite.
@@ -66,6 +72,10 @@ pub(super) enum Stage<'a> {
     Collect,
     /// These tests.
     Only(&'a [String]),
+    /// Its beginning, with these answers from the other side of the border.
+    CollectWith(&'a [String]),
+    /// No test: the other side of the border answers these messages.
+    Answer(&'a [String]),
 }
 
 /// What the guests of a suite used of its budget.
@@ -115,12 +125,17 @@ pub struct SuiteRun<'a> {
     pub check: &'a Check,
     /// What it asks for.
     pub wanted: &'a SuiteCheck,
-    /// The tree under test, with trusted tests laid over it.
+    /// The tree that tests see: the one under test with trusted tests laid over it, or, where
+    /// that is reached across a border, the trusted one.
     pub laid: &'a Laid,
+    /// The tree under test.
+    pub patched: &'a Repo,
+    /// The tree on the other side of the border, if there is one.
+    pub candidate: Option<&'a Repo>,
     /// What its guests depend on beside their files.
     pub conditions: &'a Conditions,
     /// What the records of its sessions are signed with.
-    key: Key,
+    pub(super) key: Key,
 }
 
 /// What the guests of a suite, or of a part of one, reported so far.
@@ -152,13 +167,14 @@ pub(super) struct Session {
 }
 
 impl<'a> SuiteRun<'a> {
-    /// A run of `check`, which asks for `wanted`, on `repo`.
+    /// A run of `check`, which asks for `wanted`, on the tree `laid`, which was made of
+    /// `patched`.
     #[must_use]
     pub fn new(
         sandbox: &'a Sandbox,
         environment: &'a Environment,
         (check, wanted): (&'a Check, &'a SuiteCheck),
-        laid: &'a Laid,
+        (laid, patched): (&'a Laid, &'a Repo),
         conditions: &'a Conditions,
     ) -> Self {
         Self {
@@ -167,6 +183,8 @@ impl<'a> SuiteRun<'a> {
             check,
             wanted,
             laid,
+            patched,
+            candidate: None,
             conditions,
             key: Key::of(check, &laid.repo, conditions.seed),
         }
@@ -185,6 +203,9 @@ impl SuiteRun<'_> {
 
     /// Runs it once.
     pub(super) fn report_once(&self, observe: Observer<'_>) -> CheckReport {
+        if !self.wanted.across.is_empty() && self.candidate.is_none() {
+            return self.report_across(observe);
+        }
         let session = match self.wanted.isolation {
             SuiteIsolation::Suite => self.session(observe),
             SuiteIsolation::File | SuiteIsolation::Test => self.session_in_units(observe),
@@ -256,10 +277,19 @@ impl SuiteRun<'_> {
                 &run.results,
                 &run.marks,
                 complete,
-                Seal::new(self.key, before),
+                Seal::new(self.signing(), before),
             )
             .map_err(|message| self.protocol(message))?;
         Ok((end, open))
+    }
+
+    /// What the guest signs its records with. Where the code under test lives on the other
+    /// side of a border, nobody but the runner could write any.
+    const fn signing(&self) -> Option<Key> {
+        match self.candidate {
+            None => Some(self.key),
+            Some(_) => None,
+        }
     }
 
     /// The guest that does `stage` within `budget`.
@@ -311,37 +341,56 @@ impl SuiteRun<'_> {
     fn mounts(&self, stage: Stage<'_>, results: ByteSize) -> Result<Mounts, String> {
         let (skip, only): (&[String], _) = match stage {
             Stage::Without(skip) => (skip, None),
-            Stage::Collect => (&[], None),
+            Stage::Collect | Stage::CollectWith(_) | Stage::Answer(_) => (&[], None),
             Stage::Only(only) => (&[], Some(only)),
+        };
+        let trusted = &self.laid.repo;
+        let (said, runner, repo) = match stage {
+            Stage::Answer(said) => (Some(said), CANDIDATE, self.candidate.unwrap_or(trusted)),
+            Stage::CollectWith(said) => (Some(said), self.wanted.runner.name(), trusted),
+            Stage::Without(_) | Stage::Collect | Stage::Only(_) => {
+                (None, self.wanted.runner.name(), trusted)
+            }
         };
         let config = Config {
             root: REPO,
-            runner: self.wanted.runner.name(),
+            runner,
             results: RESULTS,
             python_path: &self.wanted.python_path,
             site: ["/site"],
             args: &self.wanted.args,
             seed: self.conditions.seed,
-            key: self.key.to_hex(),
+            key: self.signing().map(Key::to_hex).unwrap_or_default(),
             shuffle: self.wanted.hardening.shuffle,
-            canaries: self.wanted.hardening.canaries,
+            canaries: self.wanted.hardening.canaries && self.candidate.is_none(),
             allow: self.wanted.trust.steering_functions().collect(),
             skip,
             only,
-            pause: matches!(stage, Stage::Collect),
+            pause: !matches!(stage, Stage::Without(_) | Stage::Only(_)),
             results_size: results.0,
+            across: &self.wanted.across,
+            border: said.map(|_| BORDER),
         };
         let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
         let mut mounts = Mounts::new(Devices::Usual);
-        let seals = FileSeals {
-            files: self.laid.sealed.iter().map(ToString::to_string).collect(),
-            names: self.laid.closed_names.clone(),
-        };
-        mounts.sealed_folder(REPO, self.laid.repo.root(), seals);
+        match said.filter(|_| runner == CANDIDATE) {
+            // Nothing of the tests is there that could be sealed.
+            Some(_) => mounts.folder(REPO, repo.root(), Access::Writable),
+            None => {
+                let seals = FileSeals {
+                    files: self.laid.sealed.iter().map(ToString::to_string).collect(),
+                    names: self.laid.closed_names.clone(),
+                };
+                mounts.sealed_folder(REPO, repo.root(), seals);
+            }
+        }
         mounts.empty("/tmp", Access::Writable);
         // The session empties the file, since the key is in it.
         let config = Content::Shared(File::regular(config));
         mounts.file(CONFIG, config, Access::Writable);
+        if let Some(said) = said {
+            mounts.bytes(BORDER, said.join("\n").into_bytes());
+        }
         mounts.device(RESULTS, Device::Results);
         Ok(mounts)
     }
@@ -368,7 +417,15 @@ impl SuiteRun<'_> {
 
     pub(super) fn stopped(&self, cause: Cause) -> CheckReport {
         let message = cause.to_string();
-        CheckReport::stopped(self.check, Assurance::InGuest, cause, message)
+        CheckReport::stopped(self.check, self.assurance(), cause, message)
+    }
+
+    /// How far a result of this suite can be trusted.
+    const fn assurance(&self) -> Assurance {
+        match self.candidate {
+            Some(_) => Assurance::Isolated,
+            None => Assurance::InGuest,
+        }
     }
 
     fn judge(&self, session: Session) -> CheckReport {
@@ -385,16 +442,19 @@ impl SuiteRun<'_> {
             Some(version) => format!("{} {version}", manifest.language),
             None => manifest.title(),
         };
+        let refused = super::across::refused(&records.not_begun);
         let runner = records
             .runner
             .unwrap_or_else(|| self.wanted.runner.name().to_owned());
         let judgement = judge_suite(&self.wanted.expectation, records.records, &session.end);
-        let mut report = judgement.into_report(self.check, Assurance::InGuest, title, runner);
+        let mut report = judgement.into_report(self.check, self.assurance(), title, runner);
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
             suite.canaries = records.canaries;
+            suite.tree = Some(self.laid.repo.digest());
         }
         let silent = records.canaries.fired == 0 && records.canaries.expected > 0;
+        report.findings.extend(refused);
         let report = match records.broken {
             // The results stay as evidence, but nothing is concluded from them.
             Some(message) => CheckReport {
@@ -425,12 +485,10 @@ impl SuiteRun<'_> {
         if let Some(first) = tampering.first()
             && !report.cause.as_ref().is_some_and(Cause::is_host)
         {
-            let message = first.message.trim_start_matches(TAMPERING).to_owned();
-            report = CheckReport {
-                message: first.message.clone(),
-                ..report
-            };
+            let text = first.message.trim_start_matches(TAMPERING);
+            let message = text.split(';').next().unwrap_or(text).to_owned();
             let cause = Cause::Tampered { message };
+            report.message = cause.to_string();
             report.outcome = cause.outcome();
             report.cause = Some(cause);
         }
@@ -448,8 +506,8 @@ fn finding(attempt: &Attempt) -> Finding {
     let path = clean(path);
     let verb = attempt.what.verb();
     Finding::error(format!(
-        "{TAMPERING}the code under test tried to {verb} `{path}` while the tests ran; `tests` in \
-         the spec says which files are trusted tests, `allow-steering` which other files may change"
+        "{TAMPERING}the code under test tried to {verb} `{path}`; if the tests themselves do that, \
+         leave the file out of `tests`, or name it in `allow-steering`"
     ))
     .at(path)
 }

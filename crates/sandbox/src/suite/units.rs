@@ -17,6 +17,7 @@ use probity_core::quantity::WallTime;
 use probity_core::spec::SuiteIsolation;
 use probity_core::verify::{Cause, CheckReport, Observer, SuiteEnd};
 
+use super::across::Pair;
 use super::live::Live;
 use super::run::{Heard, Session, Stage, SuiteRun, Used, costs_one_test};
 use super::seal;
@@ -32,9 +33,11 @@ const UNITS_PER_GUEST: usize = 8;
 const MAX_UNITS: usize = 100_000;
 
 /// Where the guests of units begin.
-enum Source {
+pub(super) enum Source {
     /// In a paused guest, which has written so many records.
     Paused(Box<dyn PausedGuest>, u64),
+    /// In one, with another paused guest on the other side of the border.
+    Across(Pair),
     /// At the beginning.
     Anew,
 }
@@ -44,19 +47,19 @@ impl Source {
     const fn records(&self) -> u64 {
         match self {
             Self::Paused(_, records) => *records,
-            Self::Anew => 0,
+            Self::Across(_) | Self::Anew => 0,
         }
     }
 }
 
 /// What a unit came to.
-struct Outcome {
-    heard: Heard,
-    end: SuiteEnd,
+pub(super) struct Outcome {
+    pub(super) heard: Heard,
+    pub(super) end: SuiteEnd,
     /// Whether its runner reported its end, or the test is known that kept it from that.
-    finished: bool,
-    stdout: Output,
-    stderr: Output,
+    pub(super) finished: bool,
+    pub(super) stdout: Output,
+    pub(super) stderr: Output,
 }
 
 impl Outcome {
@@ -72,11 +75,11 @@ impl Outcome {
 }
 
 /// What the units share.
-struct Plan {
+pub(super) struct Plan {
     units: Vec<Vec<String>>,
     progress: Mutex<Progress>,
     /// Every bound on a unit; wall time counts from `started`.
-    budget: Budget,
+    pub(super) budget: Budget,
     started: Instant,
     /// Ends guests that collect for units that are run already.
     late: Cancel,
@@ -122,7 +125,7 @@ impl Plan {
     }
 
     /// The bounds of a guest that begins now.
-    fn budget_now(&self) -> Budget {
+    pub(super) fn budget_now(&self) -> Budget {
         let gone = Used {
             wall_time: WallTime::from(self.started.elapsed()),
             ..Used::default()
@@ -132,7 +135,7 @@ impl Plan {
 }
 
 /// What came of a unit; the error is the report of the whole suite.
-type Came = Result<Outcome, Box<CheckReport>>;
+pub(super) type Came = Result<Outcome, Box<CheckReport>>;
 
 impl SuiteRun<'_> {
     /// Collects in one guest and runs each unit in its own. The error is the report.
@@ -204,6 +207,9 @@ impl SuiteRun<'_> {
         budget: Budget,
         cancel: &Cancel,
     ) -> Result<(Run, Option<Source>), Box<CheckReport>> {
+        if self.candidate.is_some() {
+            return self.collect_across(budget, cancel);
+        }
         let mut invocation = self.invocation(Stage::Collect, budget)?;
         invocation.cancel = cancel.clone();
         let module = &self.environment.runtime().module;
@@ -295,6 +301,9 @@ impl SuiteRun<'_> {
 
     /// Runs one unit: in one guest, or more if tests are lost on the way.
     fn unit(&self, plan: &Plan, source: &mut Source, ids: &[String]) -> Came {
+        if let Source::Across(pair) = source {
+            return self.unit_across(plan, pair, ids);
+        }
         let mut heard = Heard::default();
         let wanted: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         let mut left = ids.to_vec();
@@ -361,6 +370,7 @@ impl SuiteRun<'_> {
                 let module = &self.environment.runtime().module;
                 self.sandbox.run(invocation, module)
             }
+            Source::Across(_) => Err(RunError::Panicked), // has a way of its own
         };
         run.map_err(|error| self.host_failed(&error.to_string()))
     }

@@ -156,6 +156,7 @@ pub(super) mod tests {
             python_path: vec![".".to_owned()],
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             isolation: SuiteIsolation::Suite,
+            across: Vec::new(),
             trust: TestTrust::default(),
             expectation: Expectation::any(),
             fail_to_pass: std::collections::BTreeSet::new(),

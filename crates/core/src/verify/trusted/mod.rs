@@ -7,6 +7,8 @@
 //! Deliberately absent: judging what a patch's code does once it runs, and judging files by
 //! anything but their paths and the tables of settings.
 
+#[cfg(test)]
+mod cases;
 mod conventions;
 mod importable;
 mod lay;

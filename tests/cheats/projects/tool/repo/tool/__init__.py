@@ -1,0 +1,1 @@
+"""Sums and means of the numbers on a command line."""

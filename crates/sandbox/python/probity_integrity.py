@@ -248,8 +248,14 @@ def from_its_file(module: ModuleType, path: str) -> str:
 
 
 def impostors(folder: str) -> list[str]:
-    """Modules that came from nowhere and have the names of files in a folder of tests."""
-    names = [name[:-3] for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+    """Modules that came from nowhere and have the names of files in a folder of tests.
+
+    In a package the files have longer names, and `__main__` is the interpreter's own.
+    """
+    files = os.listdir(folder)
+    if "__init__.py" in files:
+        return []
+    names = [name[:-3] for name in sorted(files) if name.endswith(".py") and not name.startswith("__")]
     return [name for name in names if name in sys.modules and came_from_nowhere(sys.modules[name])]
 
 

@@ -71,7 +71,7 @@ class Task:
 
 
 def shuffled(items: Iterable[Any], path_of: Callable[[Any], tuple[Hashable, ...]], seed: int) -> list[Any]:
-    """The items in another order. Those whose paths begin alike stay together, as those of a file or class."""
+    """The items in another order. Those whose paths begin alike stay together, such as a class's."""
     dice = random.Random("order %d" % seed)
 
     def mixed(part: list[Any], depth: int) -> list[Any]:

@@ -66,7 +66,7 @@ LEFT_OUT = frozenset(
         "pytest.__getattr__",
     }
 )
-NOT_COMPARED = frozenset({"__annotate__", "__annotate_func__", "__annotations_cache__", "__abc_impl", "_abc_impl"})
+NOT_COMPARED = frozenset({"__annotate__", "__annotate_func__", "__annotations_cache__", "_abc_impl"})
 DESCRIPTORS = (staticmethod, classmethod, property)
 # What a test's outcome is made by, which is compared after collection.
 VITAL = (
@@ -81,7 +81,16 @@ VITAL = (
     "unittest.case",
 )
 # What of it is compared after each test.
-CORE = ("_pytest.reports.TestReport", "_pytest.runner", "pluggy._callers", "unittest.case.TestCase", "unittest.case._Outcome")
+CORE = frozenset(
+    {
+        "_pytest.reports.TestReport",
+        "_pytest.runner",
+        "_pytest.runner.CallInfo",
+        "pluggy._callers",
+        "unittest.case.TestCase",
+        "unittest.case._Outcome",
+    }
+)
 
 
 class Baseline:
@@ -144,7 +153,8 @@ def comparer(rows: list[Row]) -> Callable[[], list[str]]:
         for function in functions_of(value)
     }
     states = [State(parts.values(), "__code__")]
-    for attribute in ("__defaults__", "__kwdefaults__"):  # who has none cannot be called otherwise by getting some
+    # who has none of these cannot be called otherwise by getting some
+    for attribute in ("__defaults__", "__kwdefaults__"):
         states.append(State([part for part in parts.values() if getattr(part[1], attribute)], attribute))
     spaces = [(space, list(space.values())) for _, space, _, _ in rows]
     same, every, each, size = operator.is_, all, map, len
@@ -256,7 +266,9 @@ def impostors(folder: str) -> list[str]:
     if "__init__.py" in files:
         return []
     names = [name[:-3] for name in sorted(files) if name.endswith(".py") and not name.startswith("__")]
-    return [name for name in names if name in sys.modules and came_from_nowhere(sys.modules[name])]
+    # The standard library's lie in an archive, in which no file can be asked for.
+    names = [name for name in names if name in sys.modules and name not in sys.stdlib_module_names]
+    return [name for name in names if came_from_nowhere(sys.modules[name])]
 
 
 def came_from_nowhere(module: object) -> bool:

@@ -182,10 +182,10 @@ class Reporter:
                 self.records.tampering("the module of `%s`: %s" % (part.nodeid, problem))
         for folder in sorted({str(part.path.parent) for part in modules.values() if part.path.is_file()}):
             for name in impostors(folder):
-                self.records.tampering("a module `%s` stands in the place of the file in `%s`" % (name, folder))
+                self.records.tampering("a module `%s` stands in the place of a file of `%s`" % (name, folder))
 
     def place_canaries(self, items: list[pytest.Item]) -> None:
-        """Choose the tests before which tests of ours run: all, or in a unit of a suite, in one of several."""
+        """Choose the tests before which tests of ours run, of a unit of a suite only now and then."""
         if self.canaries is None or not items:
             return
         first = items[0].nodeid
@@ -211,7 +211,8 @@ class Reporter:
         finding, problem = Finding(), ""
         try:
             space = {"__name__": module.obj.__name__, "__file__": str(module.path)}
-            space.update({"pytest": pytest, "unittest": unittest, "@py_builtins": builtins, "@pytest_ar": rewrite})
+            space.update({"pytest": pytest, "unittest": unittest})
+            space.update({"@py_builtins": builtins, "@pytest_ar": rewrite})
             rewrites = module.config.option.assertmode == "rewrite"
             function = function_of(canary, space, str(module.path), rewrite_assertions if rewrites else None)
             item = pytest.Function.from_parent(module, name=canary.name, callobj=function)
@@ -220,7 +221,7 @@ class Reporter:
             self.witness.begin(item.nodeid, function)
             runner.runtestprotocol(item, log=False, nextitem=before)
             self.current.pop(item.nodeid, None)
-        except BaseException as error:  # whatever a fixture or hook of the suite does here, it does to real tests
+        except BaseException as error:  # what a fixture or hook of the suite does here, it does to real tests
             problem = type(error).__name__
             before.session._setupstate.teardown_exact(before)
         for name in LAST_ERROR:
@@ -408,7 +409,7 @@ def path_of(item: pytest.Item) -> tuple[str, ...]:
 
 
 def is_free(item: pytest.Item, before: pytest.Item | None) -> bool:
-    """Whether a function of the same module can run before the test: nothing but the module is set up then."""
+    """Whether a function of its module can run before the test, since nothing but the module is set up."""
     module = item.getparent(pytest.Module)
     if not isinstance(item, pytest.Function) or module is None or isinstance(module, NO_MODULES):
         return False

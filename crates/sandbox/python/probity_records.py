@@ -43,8 +43,8 @@ BLOCK = 64  # bytes of a block of SHA-256
 class Records:
     """An open results device that takes `size` bytes.
 
-    `key` is the secret in hexadecimal, or empty. `vouches` is asked of each test that passed whether it really
-    ended. Once `admit` was called with what `codes_of` found, only these functions may write.
+    `key` is the secret in hexadecimal, or empty. `vouches` is asked of each test that passed whether it
+    really ended. Once `admit` was called with what `codes_of` found, only these functions may write.
     """
 
     __slots__ = ("admit", "close", "room", "write")

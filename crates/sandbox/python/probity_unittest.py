@@ -385,7 +385,8 @@ def module_problem(test: Any) -> str:
     """Why the module of a test is not what its file holds; or nothing."""
     module = sys.modules.get(type(test).__module__)
     file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or module.__name__.partition(".")[0] in sys.stdlib_module_names | {"__main__"}:
+    ours = sys.stdlib_module_names | {"__main__"}
+    if not isinstance(file, str) or module.__name__.partition(".")[0] in ours:
         return ""
     return from_its_file(module, file)
 
@@ -483,7 +484,8 @@ class Run:
         program = self.program
         streams = Capture(sys.stdout, "strict"), Capture(sys.stderr, "backslashreplace")
         tests = [test for test in tests_of(program.test) if identity(test) in self.wanted]
-        result = Result(self.records, streams, self.wanted + Counter(self.task.skip), self.task, self.canaries(tests))
+        wanted = self.wanted + Counter(self.task.skip)
+        result = Result(self.records, streams, wanted, self.task, self.canaries(tests))
         result.place_canaries(tests)
         kept = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = streams

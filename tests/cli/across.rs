@@ -31,7 +31,12 @@ fn judge(more: &str, files: &[(&str, &str)]) -> Ran {
     let project = Project::new(files);
     project.write("probity.toml", &format!("{SPEC}{more}\n"));
     project.run(&[
-        "verify", "--repo", "repo", "--spec", "probity.toml", "--json",
+        "verify",
+        "--repo",
+        "repo",
+        "--spec",
+        "probity.toml",
+        "--json",
     ])
 }
 
@@ -77,7 +82,10 @@ fn tests_pass_across_a_border_or_say_why_they_cannot() {
     }
     assert_eq!(ran.code, 0);
     let findings = check["findings"].to_string();
-    assert!(findings.contains("tests that cannot be isolated: 5"), "{findings}");
+    assert!(
+        findings.contains("tests that cannot be isolated: 5"),
+        "{findings}"
+    );
 }
 
 /// What every cheat is tried with.
@@ -208,10 +216,24 @@ fn no_cheat_passes_across_a_border() {
 fn a_patch_reaches_the_code_and_no_test() {
     let project = Project::new(&[
         ("greeter.py", "def answer(n): return 'wrong'\n"),
-        ("tests/test_judge.py", "import greeter\ndef test_value(): assert greeter.answer(1) == 'right'\n"),
+        (
+            "tests/test_judge.py",
+            "import greeter\ndef test_value(): assert greeter.answer(1) == 'right'\n",
+        ),
     ]);
-    project.write("probity.toml", &SPEC.replace("\"any\"", "[\"tests/test_judge.py::test_value\"]"));
-    let args = ["verify", "--repo", "repo", "--spec", "probity.toml", "--json", "--patch"];
+    project.write(
+        "probity.toml",
+        &SPEC.replace("\"any\"", "[\"tests/test_judge.py::test_value\"]"),
+    );
+    let args = [
+        "verify",
+        "--repo",
+        "repo",
+        "--spec",
+        "probity.toml",
+        "--json",
+        "--patch",
+    ];
     let judged = |patch: &str| {
         project.write("patch", patch);
         project.run(&[&args[..], &["patch"]].concat()).code
@@ -221,11 +243,19 @@ fn a_patch_reaches_the_code_and_no_test() {
     };
     let source = "def answer(n): return ";
     assert_eq!(
-        judged(&patch("greeter.py", &format!("{source}'wrong'"), &format!("{source}'right'"))),
+        judged(&patch(
+            "greeter.py",
+            &format!("{source}'wrong'"),
+            &format!("{source}'right'")
+        )),
         0
     );
     assert_eq!(
-        judged(&patch("greeter.py", &format!("{source}'wrong'"), &format!("{source}'other'"))),
+        judged(&patch(
+            "greeter.py",
+            &format!("{source}'wrong'"),
+            &format!("{source}'other'")
+        )),
         1
     );
     // A test of the patch has no say.
@@ -239,8 +269,14 @@ fn a_spec_says_what_across_can_be() {
     for (line, said) in [
         ("across = []", "`across` names 0 modules"),
         ("across = [\"a.b\"]", "no top-level module"),
-        ("across = [\"a\"]\nisolation = \"suite\"", "`isolation` cannot be `suite`"),
-        ("across = [\"a\"]\ntests-from = \"patched\"", "cannot be `patched`"),
+        (
+            "across = [\"a\"]\nisolation = \"suite\"",
+            "`isolation` cannot be `suite`",
+        ),
+        (
+            "across = [\"a\"]\ntests-from = \"patched\"",
+            "cannot be `patched`",
+        ),
     ] {
         let project = Project::new(&[("a.py", "")]);
         project.write(

@@ -141,9 +141,8 @@ fn weakened_and_deleted_tests_are_put_back() {
 
 #[test]
 fn what_steers_is_pinned_unless_one_line_allows_it() {
-    let hook = "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef \
-        pytest_pyfunc_call(pyfuncitem):\n    try:\n        return (yield)\n    except \
-        AssertionError:\n        return True\n";
+    // It mends the code instead of the outcome, so that nothing speaks against it but its place.
+    let hook = "def pytest_runtest_setup(item):\n    item.module.double = lambda x: 2 * x\n";
     let plugin = "[pytest11]\nevil = pkg.evil\n";
     let options = "[tool.pytest.ini_options]\naddopts = \"-p pkg.evil\"\n";
     for (allowed, path, writes) in [
@@ -221,8 +220,8 @@ fn a_folder_of_tests_is_laid_over_what_waits_for_them() {
         judged.warned(),
         [
             "tests/test_a.py",
-            "tests/test_c.py",
-            "tests/test_c/__init__.py"
+            "tests/test_c/__init__.py",
+            "tests/test_c.py"
         ]
     );
     assert_eq!(judge(&project, &[FIX], &given).status, "passed");

@@ -19,6 +19,7 @@ mod apply;
 mod cases;
 mod cheats;
 mod env;
+mod guard;
 mod hardening;
 mod init;
 mod isolated;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use probity_core::spec::{CheckKind, MAX_REPEAT, Spec};
 use probity_sandbox::Conditions;
 
 use crate::report::Format;
@@ -93,6 +94,30 @@ pub(crate) enum Isolation {
     Process,
     /// In threads of this process.
     Thread,
+}
+
+/// What is asked of all suites, beside what the spec says.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SuitesArgs {
+    /// Order the tests of each suite by the seed. Those of a file and of a class stay together.
+    #[arg(long)]
+    pub(crate) shuffle: bool,
+    /// Run each suite so often, each time with another seed, 1 to 20; a test that ends
+    /// differently is flaky, and did not pass.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPEAT)))]
+    pub(crate) repeat: Option<u32>,
+}
+
+impl SuitesArgs {
+    /// Lets the flags win over what the spec says.
+    pub(crate) fn apply(&self, spec: &mut Spec) {
+        for check in &mut spec.checks {
+            if let CheckKind::Suite(suite) = &mut check.kind {
+                suite.hardening.shuffle |= self.shuffle;
+                suite.hardening.repeat = self.repeat.unwrap_or(suite.hardening.repeat);
+            }
+        }
+    }
 }
 
 /// How guests run.
@@ -185,6 +210,8 @@ pub(crate) struct VerifyArgs {
     /// over the patched tree under their paths from this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) tests_from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) suites: SuitesArgs,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     /// Report the verdict as human, json, junit or tap, on standard output or in a file;

@@ -3,7 +3,7 @@
 CONFIG is a JSON file:
 
     root         absolute folder of the repository; the working folder and pytest's rootdir
-    runner       "pytest", "unittest", "call" or "program" (default "pytest"), or "candidate": no tests, but what
+    runner       "pytest", "unittest", "call", "program" (default "pytest"), or "candidate": no tests, but what
                  they reach across a border
     python_path  folders relative to root that come first in sys.path (default none)
     site         absolute folders with installed wheels, after python_path (default none)
@@ -18,6 +18,12 @@ CONFIG is a JSON file:
     calls        calls that are made by the runner "call" (see probity_call.py); its `args` are the module
                  and the function, those of "program" are what Python runs
     pause        whether the session stops after collection, to go on in a snapshot (default false)
+    key          secret in hexadecimal that records are signed with (probity_records.py); with one, CONFIG is
+                 emptied once it is read (default none)
+    shuffle      whether the order of the tests follows from the seed (default false)
+    canaries     whether tests of ours run among them (probity_canaries.py; default false)
+    allow        full names of functions of the runners that may be replaced (probity_integrity.py; default
+                 none)
     bundled      top-level names of the runtime's own third-party packages that may be imported
                  (default none, `["*"]` all)
     across       names of modules that the tests reach only across a border (default none)

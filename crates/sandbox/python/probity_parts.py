@@ -68,10 +68,11 @@ class Parts:
         self.guarded(self._run)
         return True
 
-    def proceed(self, ids: Sequence[str]) -> int:
-        """Run the tests with these ids to the end of the session; its exit code."""
+    def proceed(self, ids: Sequence[str], chosen: Callable[[list[Any]], None]) -> int:
+        """Run the tests with these ids, of which `chosen` is told, to the session's end; its exit code."""
         wanted = frozenset(ids)
         self.session.items = [item for item in self.session.items if text(item.nodeid) in wanted]
+        chosen(self.session.items)
         self.guarded(self._run)
         return self.finish()
 

@@ -3,7 +3,8 @@
 It begins in an interpreter that starts now (main.py), or in the snapshot of one that probity_warm_up.py left.
 
 Invariants: nothing of the repository is imported before the session record is written; whatever goes wrong
-before that is a `runner-error` record. The results device is closed at the end. The interpreter ends
+before that is a `runner-error` record. The file of the configuration is emptied before that, and the key
+that records are signed with is gone. The results device is closed at the end. The interpreter ends
 without tearing down what nobody looks at any more.
 Absent: the records of tests (probity_pytest.py, probity_unittest.py).
 """
@@ -11,6 +12,7 @@ Absent: the records of tests (probity_pytest.py, probity_unittest.py).
 from __future__ import annotations
 
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -22,8 +24,11 @@ from typing import Any, NoReturn
 
 import probity_across
 import probity_candidate
+import probity_integrity
 import probity_records
 import probity_standins
+import probity_witness
+from probity_guard import Guard, Task
 from probity_standins import imports
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -34,6 +39,10 @@ RUNNERS = {
     "call": "probity_call",
     "program": "probity_program",
 }
+ISOLATED = ("call", "program")  # run the candidate alone, nothing that judges it
+RUN_TESTS = frozenset(
+    ("doctest", "unittest", "probity_ahead", "probity_parts", "probity_pytest", "probity_unittest")
+)
 OPTIONS = (
     "-p",
     "no:cacheprovider",
@@ -76,6 +85,9 @@ class Config:
     bundled: list[str] = field(default_factory=list)
     across: list[str] = field(default_factory=list)
     border: str | None = None
+    shuffle: bool = False
+    canaries: bool = False
+    allow: list[str] = field(default_factory=list)
 
     @property
     def project_folders(self) -> list[str]:
@@ -84,6 +96,8 @@ class Config:
 
 
 _paused: Session | None = None
+_baseline: probity_integrity.Baseline | None = None
+_codes: dict[int, frozenset[int]] = {}
 
 
 def main(config_path: str) -> None:
@@ -93,10 +107,15 @@ def main(config_path: str) -> None:
     """
     global _paused
     with open(config_path, encoding="utf-8") as file:
-        config = Config(**json.load(file))
+        config = json.load(file)
+    key = config.pop("key", "")
+    if key:
+        os.truncate(config_path, 0)
+    config = Config(**config)
     if config.runner == "candidate":
         return answer(config)
-    session = Session(config)
+    session = Session(config, key)
+    del config, key
     code = session.begin()
     if code is not None:
         leave(code)
@@ -115,7 +134,8 @@ def answer(config: Config) -> None:
 
 
 def proceed(ids: str, answers: str | None = None) -> NoReturn:
-    """Go on with a session that was paused: with the tests or calls of the JSON list `ids`, in hexadecimal.
+    """Go on with a session that was paused: with the tests or calls of the JSON list `ids`, in
+    hexadecimal.
 
     If it has a border, with the answers that come from there, written likewise.
     """
@@ -159,18 +179,44 @@ def time_now(like: float) -> float:
 
 
 def run(config: Config) -> int:
-    """Run a whole session; its exit code."""
-    code = Session(config).begin()
+    """Run a whole session whose records are not signed; its exit code."""
+    code = Session(config, "").begin()
     assert code is not None
     return code
+
+
+def remember() -> None:
+    """Remember what the runners are, for sessions that begin in a snapshot of this interpreter."""
+    global _baseline
+    _baseline = probity_integrity.take()
+    for name in RUNNERS.values():
+        if name in sys.modules:
+            admitted(sys.modules[name])
+
+
+def admitted(runner: ModuleType) -> frozenset[int]:
+    """The code that may write records when this runner runs."""
+    key = id(runner)
+    if key not in _codes:
+        _codes[key] = probity_records.codes_of((sys.modules[__name__], probity_records, runner))
+    return _codes[key]
+
+
+def baseline() -> probity_integrity.Baseline:
+    """What the runners that are loaded now were before any code of the repository ran."""
+    if _baseline is not None and _baseline.is_current():
+        return _baseline
+    return probity_integrity.take()
 
 
 class Session:
     """A session from its set-up on."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, key: str) -> None:
         self.config = config
-        self.records = probity_records.Records(config.results, config.results_size)
+        self.witness = probity_witness.Witness(hide=bool(key))
+        self.records = probity_records.Records(config.results, config.results_size, key, self.witness.vouches)
+        self.dice = hashlib.sha256(("canaries %s %d" % (key, config.seed)).encode()).hexdigest()
         self.run: Any = None
         self.border: probity_across.Border | None = None
 
@@ -181,6 +227,8 @@ class Session:
             try:
                 prepare(config)
                 runner = import_runner(config.runner)
+                if config.runner in ISOLATED:
+                    forget_runners()
                 names = shadowed(config.project_folders + config.site)
                 if config.border is not None:
                     with open(config.border, encoding="ascii") as file:
@@ -191,34 +239,58 @@ class Session:
             except BaseException as error:
                 self.records.write({"event": "runner-error", "message": self.records.describe(error)})
                 return SETUP_FAILED
+            if self.border is None:
+                self.records.admit(admitted(runner))
             args = list(config.args)
             if config.runner == "call":
                 self.run = runner.Run(self.records, args, names)
                 code = self.run.collect() if config.pause else self.run.whole(config.calls)
                 if code is not None:
-                    self.records.close()
+                    self.close()
                 return code
             if config.runner == "program":
-                self.records.close()
+                self.close()
                 return int(runner.run(args))
             if config.runner == "pytest":
                 args[:0] = [*OPTIONS, "--rootdir=" + config.root]
-            only = None if config.only is None else frozenset(config.only)
-            self.run = runner.Run(self.records, args, names, frozenset(config.skip), only)
+            runner.adapt()
+            self.run = runner.Run(self.records, args, names, self.task())
+            gc.freeze()  # what is hidden from code under test does not turn up in the collector's lists
             code = self.run.collect() if config.pause else self.run.whole()
         except BaseException:
-            self.records.close()
+            self.close()
             raise
         if code is not None:
-            self.records.close()
+            self.close()
         return code
+
+    def task(self) -> Task:
+        """What the runner is to do, and what it guards itself with."""
+        config = self.config
+        # Across a border only trusted code runs here, and parts of ours stand in the runner's place.
+        before = baseline() if self.border is None else None
+        guard = Guard(self.records, before, frozenset(config.allow))
+        return Task(
+            skip=frozenset(config.skip),
+            only=None if config.only is None else frozenset(config.only),
+            order=config.seed if config.shuffle else None,
+            canaries=self.dice if config.canaries else None,
+            witness=self.witness,
+            pauses=config.pause or config.only is not None,
+            guard=guard,
+        )
+
+    def close(self) -> None:
+        """Nothing more is reported."""
+        self.records.close()
+        self.witness.release()
 
     def proceed(self, ids: list[Any]) -> int:
         """Run these tests, or make these calls, and do the rest; the exit code."""
         try:
             return int(self.run.proceed(ids))
         finally:
-            self.records.close()
+            self.close()
 
 
 def import_runner(name: str) -> ModuleType:
@@ -230,6 +302,17 @@ def import_runner(name: str) -> ModuleType:
         return importlib.import_module(RUNNERS[name])
     finally:
         sys.path.remove(HERE)
+
+
+def forget_runners() -> None:
+    """Forget what the warm-up imported to run tests, and all that came from wheels.
+
+    A program that looks whether tests are running finds what it finds elsewhere.
+    """
+    for name in list(sys.modules):
+        wheel = name != "__main__" and not imports.is_runtime(name)
+        if wheel or name.partition(".")[0] in RUN_TESTS:
+            del sys.modules[name]
 
 
 def prepare(config: Config) -> None:

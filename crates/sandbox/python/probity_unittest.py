@@ -16,11 +16,12 @@ Invariants: at most one result for an id; an id that several tests share gets th
 after the last of them; a test that told nothing of itself is an error, one that was not run has no result.
 The exit code is 0 only if `python -m unittest` would have ended with it.
 
-Absent: unittest's printed report, `-c`, and any defence against code that patches this module or unittest.
+Absent: unittest's printed report, `-c`.
 """
 
 from __future__ import annotations
 
+import builtins
 import io
 import platform
 import sys
@@ -31,8 +32,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import loader, suite
 
+from probity_canaries import Canaries, Canary, function_of
+from probity_guard import Task, shuffled
+from probity_integrity import from_its_file
 from probity_records import Records, text
 from probity_standins import ledger
+
+__builtins__ = dict(vars(builtins))  # see probity_records
 
 IDS_PER_RECORD = 1000
 WORST_FIRST = ("error", "failed", "skipped", "xpassed", "xfailed", "passed")
@@ -68,12 +74,29 @@ class Capture(io.TextIOWrapper):
         return written.decode("utf-8", "replace")
 
 
+class Kept:
+    """Takes records and keeps them."""
+
+    def __init__(self, records: Records) -> None:
+        self.written: list[dict[str, Any]] = []
+        self.write, self.text = self.written.append, records.text
+
+
 class Result(unittest.TestResult):
     """Turns what tests tell into records."""
 
-    def __init__(self, records: Records, streams: tuple[Capture, Capture], wanted: Counter[str]) -> None:
+    def __init__(
+        self,
+        records: Records | Kept,
+        streams: tuple[Capture, Capture],
+        wanted: Counter[str],
+        task: Task,
+        canaries: Canaries | None = None,
+    ) -> None:
         super().__init__()
-        self.records, self.streams, self.wanted = records, streams, wanted
+        self.records, self.streams, self.wanted, self.task = records, streams, wanted, task
+        self.canaries = canaries
+        self.places: dict[str, int] = {}
         self.told: list[tuple[str, str]] = []
         self.open: str | None = None
         self.owners: tuple[str, ...] = ()
@@ -109,12 +132,45 @@ class Result(unittest.TestResult):
         if self.open != identity(test):  # somebody else ran it, not a suite that was watched
             self.begin(test)
         self.before, self.told = None, []
+        if not self.task.witness.begin(identity(test), method_of(test)):
+            self.task.guard.changed("the code of `%s` is not what was collected" % identity(test))
 
     def stopTest(self, test: Any) -> None:
         """The test has ended."""
         super().stopTest(test)
         if self.open == identity(test):
             self.finish_test()
+        if isinstance(self.records, Records):
+            self.task.guard.glance()
+        if self.canaries is not None:
+            for canary in self.canaries.take(self.places.get(identity(test), -1), dir(type(test))):
+                self.run_canary(canary, test)
+
+    def place_canaries(self, tests: list[Any]) -> None:
+        """Choose the tests after which tests of ours run."""
+        if self.canaries is None:
+            return
+        free = [at for at, test in enumerate(tests) if is_free(test)]
+        self.places = {identity(tests[at]): at for at in free}
+        self.records.write({"event": "canaries", "expected": self.canaries.places(free)})
+
+    def run_canary(self, canary: Canary, beside: Any) -> None:
+        """Run a test of ours as if it stood in the class of another, and report what it came to."""
+        kept, outcome = Kept(self.records), "skipped"
+        result = Result(kept, self.streams, Counter(), self.task)
+        try:
+            kind, module = type(beside), sys.modules.get(type(beside).__module__)
+            space = {"__name__": kind.__module__, "unittest": unittest}
+            function = function_of(canary, space, getattr(module, "__file__", None) or "test.py", None)
+            own = {canary.name: function, "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+            test = type(kind)(kind.__name__, (kind,), own)(canary.name)
+            test.run(result)
+            found = [record["outcome"] for record in kept.written if record["event"] == "result"]
+            outcome = found[0] if len(found) == 1 else outcome
+        except BaseException:  # a class may do as it likes with those that inherit from it
+            pass
+        record = {"event": "canary", "fails": canary.fails, "outcome": outcome}
+        self.records.write({**record, "rewritten": False})
 
     def finish_test(self) -> None:
         """Write the test's result, unless another test of the same id is still to come."""
@@ -132,6 +188,8 @@ class Result(unittest.TestResult):
         """The record of what was told of a test."""
         told = self.told or [("error", "no outcome was reported")]
         outcome = min((kind for kind, _ in told), key=WORST_FIRST.index)
+        if outcome == "passed" and not self.task.witness.vouches(name):
+            outcome, told = "failed", [("failed", "reported as passed, but the test did not return")]
         record: dict[str, Any] = {"event": "result", "id": name, "outcome": outcome}
         bad = "\n\n".join(what for kind, what in told if kind in ("error", "failed") and what)
         reason = "; ".join(what for kind, what in told if kind in ("skipped", "xfailed") and what)
@@ -249,6 +307,10 @@ class Program(unittest.TestProgram):
         """Not here."""
 
 
+def adapt() -> None:
+    """Nothing of unittest needs to be fitted to where it runs."""
+
+
 def is_suite(part: Any) -> bool:
     """Whether it is made of tests, as unittest decides it."""
     try:
@@ -308,16 +370,54 @@ def watch(part: Any, keep: Any, result: Result) -> None:
             watch(inner, keep, result)
 
 
-def announced(program: Program, records: Records, wants: Callable[[str], bool]) -> Counter[str]:
+def method_of(test: Any) -> Any:
+    """What runs as the test."""
+    name = getattr(test, "_testMethodName", None)
+    return getattr(test, name, None) if isinstance(name, str) else None
+
+
+def is_free(test: Any) -> bool:
+    """Whether a test of ours can stand in its class: one that unittest runs, without a loop of its own."""
+    return isinstance(test, unittest.TestCase) and type(test).run is unittest.TestCase.run
+
+
+def module_problem(test: Any) -> str:
+    """Why the module of a test is not what its file holds; or nothing."""
+    module = sys.modules.get(type(test).__module__)
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or module.__name__.partition(".")[0] in sys.stdlib_module_names | {"__main__"}:
+        return ""
+    return from_its_file(module, file)
+
+
+def shuffle(part: Any, seed: int) -> None:
+    """Put the tests of a suite into another order; those of a module and of a class stay together."""
+    if isinstance(getattr(part, "_tests", None), list):
+        part._tests = shuffled(part._tests, lambda test: (), seed)
+        for place, inner in enumerate(part._tests):
+            if is_suite(inner):
+                shuffle(inner, seed + place)
+
+
+def announced(program: Program, records: Records, task: Task) -> Counter[str]:
     """Report what was loaded and what could not be; the ids of the tests that are wanted."""
+    if task.order is not None:
+        shuffle(program.test, task.order)
     for test in tests_of(program.test):
         if not_loaded(test):
             report_not_loaded(test, records)
     names = [identity(test) for test in tests_of(program.test) if not not_loaded(test)]
-    wanted = Counter(name for name in names if wants(name))
+    wanted = Counter(name for name in names if task.wants(name))
     unique = list(wanted)
     for start in range(0, len(unique), IDS_PER_RECORD):
         records.write({"event": "collected", "ids": unique[start : start + IDS_PER_RECORD]})
+    modules = {type(test).__module__: test for test in tests_of(program.test) if not not_loaded(test)}
+    for name, test in modules.items():
+        problem = module_problem(test)
+        if problem:
+            records.tampering("the module `%s`: %s" % (name, problem))
+    task.witness.expect([(identity(test), method_of(test)) for test in tests_of(program.test)])
+    (task.guard.check if task.pauses else task.guard.look)()
     return wanted
 
 
@@ -344,14 +444,14 @@ class Run:
         records: Records,
         args: list[str],
         shadowed: list[str],
-        skip: frozenset[str] = frozenset(),
-        only: frozenset[str] | None = None,
+        task: Task,
     ) -> None:
-        self.records, self.skip, self.only = records, skip, only
+        self.records, self.task = records, task
         discovers = any(arg.startswith(DISCOVER) for arg in args) and args[0] != "discover"
         self.args = ["discover", *args] if discovers else args
         self.program: Program | None = None
         self.wanted: Counter[str] = Counter()
+        self.first: str | None = None
         self.results = 0
         records.begin("unittest", platform.python_version(), shadowed)
 
@@ -372,20 +472,19 @@ class Run:
         self.wanted = Counter({name: self.wanted[name] for name in ids if name in self.wanted})
         return self.ended(self.guarded(self.test))
 
-    def wants(self, name: str) -> bool:
-        """Whether the test is to run in this session."""
-        return name not in self.skip and (self.only is None or name in self.only)
-
     def load(self) -> None:
         """Load the tests and announce them."""
         self.program = Program(self.args)
-        self.wanted = announced(self.program, self.records, self.wants)
+        self.wanted = announced(self.program, self.records, self.task)
+        self.first = next(iter(self.wanted), None) if self.task.only is None else None
 
     def test(self) -> int:
         """Run the wanted tests; the exit code."""
         program = self.program
         streams = Capture(sys.stdout, "strict"), Capture(sys.stderr, "backslashreplace")
-        result = Result(self.records, streams, self.wanted + Counter(self.skip))
+        tests = [test for test in tests_of(program.test) if identity(test) in self.wanted]
+        result = Result(self.records, streams, self.wanted + Counter(self.task.skip), self.task, self.canaries(tests))
+        result.place_canaries(tests)
         kept = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = streams
         try:
@@ -395,7 +494,16 @@ class Run:
             self.results = result.results
         if not result.wasSuccessful() or program.testLoader.errors:
             return 1
-        return 0 if result.testsRun or result.skipped or self.skip else NO_TESTS
+        return 0 if result.testsRun or result.skipped or self.task.skip else NO_TESTS
+
+    def canaries(self, tests: list[Any]) -> Canaries | None:
+        """Tests of ours among these: always, or in a unit of a suite, in one of several."""
+        if self.task.canaries is None or not tests:
+            return None
+        found, first = Canaries("unittest", self.task.canaries), identity(tests[0])
+        if self.task.pauses and first != self.first and not found.are_due(first):
+            return None
+        return found
 
     def guarded(self, step: Callable[[], int | None]) -> int | None:
         """What the step returns; an error that unittest did not handle is a record."""
@@ -416,4 +524,5 @@ class Run:
 
     def ended(self, code: int) -> int:
         """Write the last record."""
+        (self.task.guard.look if self.task.pauses else self.task.guard.check)()
         return self.records.finish(code, self.results)

@@ -20,6 +20,7 @@ import sys
 from importlib.machinery import PathFinder
 
 import probity_ahead
+import probity_canaries
 import probity_session
 from probity_standins import ledger
 
@@ -204,6 +205,9 @@ def main(site: list[str]) -> None:
     ledger.take()
     if "pytest" in runners(site):
         probity_ahead.prepare(probity_session.OPTIONS)
+        sys.modules["probity_pytest"].prepare()
+    probity_canaries.prepare("unittest", None)
+    probity_session.remember()
     gc.collect()
     gc.freeze()  # what is there now stays, so that collections need not look at it
 
@@ -215,10 +219,12 @@ def runners(site: list[str]) -> list[str]:
 
 def sessions(site: list[str]) -> None:
     """Run one small session of each runner."""
-    for runner in runners(site):
-        session(site, runner)
+    kept = dict(sys.modules)  # isolated sessions forget the runners, which later suites find here
     calls(site)
     program(site)
+    sys.modules.update(kept)
+    for runner in runners(site):  # last, since they leave the runtime's archive listed
+        session(site, runner)
 
 
 def calls(site: list[str]) -> None:

@@ -231,15 +231,13 @@ impl SpecExecutor {
             Ok(laid) => laid,
             Err(error) => return CheckReport::host_failed(check, error.to_string(), None),
         };
-        SuiteRun {
-            sandbox: &self.sandbox,
-            environment: &environment,
-            check,
-            wanted,
-            laid: &laid,
-            candidate: candidate.as_ref(),
-            conditions: &self.conditions,
-        }
+        SuiteRun::new(
+            &self.sandbox,
+            &environment,
+            (check, wanted),
+            (&laid, candidate.as_ref()),
+            &self.conditions,
+        )
         .report(observe)
     }
 

@@ -167,6 +167,8 @@ pub struct Run {
     pub results: Vec<u8>,
     /// How far it was at each write to the results channel; the last mark is for its end.
     pub marks: Vec<Mark>,
+    /// How often it tried to open the results channel again, which is refused.
+    pub results_refused: u64,
     /// Limits that refused something without ending it.
     pub limits: Vec<LimitHit>,
     /// Most linear memory in use.
@@ -460,6 +462,7 @@ impl Begin {
         let run = Run {
             ending,
             fuel,
+            results_refused: host.fs.results_refused,
             limits: host.limits_met(),
             memory_peak: ByteSize(host.limits.memory_peak()),
             attempts: host.fs.attempts().iter().cloned().collect(),

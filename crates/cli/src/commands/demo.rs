@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 use include_dir::{Dir, include_dir};
 
 use super::{runtime, verify};
-use crate::args::{PatchArgs, RepoArgs, RunningArgs, VerifyArgs};
+use crate::args::{PatchArgs, RepoArgs, RunningArgs, SuitesArgs, VerifyArgs};
 use crate::failure::Failure;
 use crate::report::{refusal, verdict_text};
 use crate::ui::{Style, Ui};
@@ -111,6 +111,7 @@ fn judge(step: &Step, folder: &Path, project: &Path, ui: &Ui) -> Result<End, Fai
             bases: Vec::new(),
         },
         spec: None,
+        suites: SuitesArgs::default(),
         tests_from: None,
         running: RunningArgs::default(),
         reports: Vec::new(),

@@ -78,7 +78,8 @@ pub(crate) fn judge(args: &VerifyArgs, ui: &Ui) -> Result<VerdictDocument, Failu
         tests_from: args.tests_from.as_deref(),
         running: &args.running,
     };
-    let case = Case::open(asked, ui)?;
+    let mut case = Case::open(asked, ui)?;
+    args.suites.apply(&mut case.spec);
     let change = match &patch {
         None => None,
         Some(bytes) => {

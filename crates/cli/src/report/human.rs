@@ -156,6 +156,7 @@ fn counts(suite: &SuiteReport) -> String {
     let counts = [
         TestOutcome::Passed,
         TestOutcome::Failed,
+        TestOutcome::Flaky,
         TestOutcome::Error,
         TestOutcome::Missing,
         TestOutcome::Incomplete,

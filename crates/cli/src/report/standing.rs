@@ -26,6 +26,7 @@ pub(super) const fn standing(test: &TestReport) -> Standing {
         TestOutcome::XPassed if !fails => Standing::Passed,
         TestOutcome::Skipped if !fails => Standing::Skipped,
         TestOutcome::Failed
+        | TestOutcome::Flaky
         | TestOutcome::XPassed
         | TestOutcome::XFailed
         | TestOutcome::Skipped
@@ -41,6 +42,7 @@ pub(super) const fn standing(test: &TestReport) -> Standing {
         | TestOutcome::Skipped
         | TestOutcome::Missing
         | TestOutcome::Incomplete
+        | TestOutcome::Flaky
         | TestOutcome::Failed
         | TestOutcome::Error => Standing::Excused,
     }
@@ -49,6 +51,10 @@ pub(super) const fn standing(test: &TestReport) -> Standing {
 /// What happened, in one line: of a traceback the line that pytest marks as the first that
 /// failed, else its last line. Untrusted.
 pub(super) fn headline(test: &TestReport) -> String {
+    if let (TestOutcome::Flaky, Some(message)) = (test.outcome, &test.message) {
+        // Which runs ended how stands above the message of one of them.
+        return message.lines().next().unwrap_or_default().to_owned();
+    }
     if let Some(message) = &test.message {
         let marked = first_failing(message).map(|(_, line)| line);
         let line = marked.or_else(|| message.lines().rev().find(|line| !line.trim().is_empty()));
@@ -66,6 +72,7 @@ pub(super) fn headline(test: &TestReport) -> String {
         | TestOutcome::XPassed
         | TestOutcome::XFailed
         | TestOutcome::Skipped
+        | TestOutcome::Flaky
         | TestOutcome::Failed
         | TestOutcome::Error => test.outcome.as_str().to_owned(),
     };

@@ -11,6 +11,7 @@ mod error;
 mod expected;
 mod fields;
 mod guarding;
+mod hardening;
 mod interpreter;
 mod json;
 mod kinds;
@@ -30,6 +31,7 @@ pub use check::{
 };
 pub use error::{MAX_ERRORS, SpecError, SpecErrors};
 pub use expected::{CaseName, ExpectedText};
+pub use hardening::{Hardening, MAX_REPEAT};
 pub use interpreter::{Function, Interpreter};
 pub use oracle::OracleCheck;
 pub use overrides::BudgetOverrides;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::document::Value;
 use super::error::{Sink, did_you_mean};
 use super::fields::{Fields, Located};
+use super::hardening::{self, Hardening};
 use super::kinds::{Context, plain_name, spec_path};
 use super::trust::{self, TestTrust, TestsFrom};
 use crate::RepoPath;
@@ -35,12 +36,15 @@ pub struct SuiteCheck {
     pub args: Vec<String>,
     /// What gets a guest of its own. Default: the suite; with `across` always each test.
     pub isolation: SuiteIsolation,
-    /// Top-level modules that the tests reach only across a border: they live in another
-    /// guest than the tests. 1 to 50, only with pytest. Default none.
-    pub across: Vec<String>,
+    /// How it is guarded, ordered and repeated.
+    #[serde(flatten)]
+    pub hardening: Hardening,
     /// Which files are trusted tests, where they come from, and what a patch may steer.
     #[serde(flatten)]
     pub trust: TestTrust,
+    /// Top-level modules that the tests reach only across a border: they live in another
+    /// guest than the tests. 1 to 50, only with pytest. Default none.
+    pub across: Vec<String>,
     /// What must come out.
     pub expectation: Expectation,
     /// Of the expected ids those that are to fail as long as nothing is changed; for
@@ -206,6 +210,7 @@ pub(super) fn read(
         .and_then(|text| spec_path(&text, sink));
     let python_path = python_path(fields, sink);
     let args = arguments(fields, sink);
+    let hardening = hardening::read(fields, sink);
     let trust = trust::read(fields, sink);
     let across = across(
         fields,
@@ -228,6 +233,7 @@ pub(super) fn read(
             SuiteIsolation::Test
         },
         across,
+        hardening,
         trust: trust?,
         expectation: expectation?,
         fail_to_pass,

@@ -1,12 +1,15 @@
 //! Which files of a suite are trusted tests, where they come from, and what a patch may
 //! steer.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::error::{Sink, did_you_mean};
 use super::fields::{Fields, Located};
 use super::kinds::spec_path;
 use crate::guard::{GuardError, Patterns};
+use crate::{Repo, RepoPath};
 
 /// Most patterns in `tests` or `allow-steering`.
 pub const MAX_TRUST_PATTERNS: usize = 1000;
@@ -59,6 +62,20 @@ impl TestTrust {
         self.allow_steering
             .iter()
             .filter_map(|text| text.strip_prefix(FUNCTION))
+    }
+
+    /// The files of `repo` that `tests` names; none for the conventions.
+    #[must_use]
+    pub fn listed_in(&self, repo: &Repo) -> BTreeSet<RepoPath> {
+        // A pattern that is no glob was refused when the spec was read.
+        let Ok(Some(patterns)) = self.tests() else {
+            return BTreeSet::new();
+        };
+        repo.files()
+            .into_iter()
+            .map(|(path, _)| path)
+            .filter(|path| patterns.find(path).is_some())
+            .collect()
     }
 
     /// The compiled `tests`; `None` for the conventions.

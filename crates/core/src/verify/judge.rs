@@ -212,7 +212,7 @@ impl Seen {
     }
 }
 
-fn judge_expected(tests: &[TestReport]) -> (Option<Cause>, String) {
+pub(super) fn judge_expected(tests: &[TestReport]) -> (Option<Cause>, String) {
     let expected = count(tests.iter().filter(|test| test.expected));
     let bad: Vec<&TestReport> = tests.iter().filter(|test| test.is_failure()).collect();
     if expected == 0 {
@@ -229,7 +229,7 @@ fn judge_expected(tests: &[TestReport]) -> (Option<Cause>, String) {
     (Some(Cause::Tests), message)
 }
 
-fn judge_any(
+pub(super) fn judge_any(
     tests: &[TestReport],
     collect_errors: &[CollectError],
     end: &SuiteEnd,
@@ -284,6 +284,6 @@ fn name_some(tests: &[&TestReport]) -> String {
     names.join(", ")
 }
 
-fn count<T>(items: impl Iterator<Item = T>) -> u64 {
+pub(super) fn count<T>(items: impl Iterator<Item = T>) -> u64 {
     u64::try_from(items.count()).unwrap_or(u64::MAX)
 }

@@ -10,6 +10,7 @@ mod document;
 mod files;
 mod judge;
 mod outcome;
+mod repeat;
 mod report;
 mod run;
 mod selftest;
@@ -26,12 +27,13 @@ pub use judge::{is_failure, judge_suite};
 pub use outcome::{Cause, Outcome};
 
 pub use crate::Assurance;
+pub use repeat::judge_repeated;
 pub use report::{Captured, CheckReport, Finding, Level};
 pub use run::{Event, Executor, NoExecutor, Observer, VerifyInput, verify};
 pub use selftest::{Fitness, SELFTEST_SCHEMA, SelfTest, Trial};
 pub use suite::{
-    CollectError, SuiteEnd, SuiteJudgement, SuiteProgress, SuiteRecord, SuiteReport, TestOutcome,
-    TestReport,
+    CanaryReport, CollectError, SuiteEnd, SuiteJudgement, SuiteProgress, SuiteRecord, SuiteReport,
+    TestOutcome, TestReport,
 };
 pub use trusted::{Apart, Laid, Trusting, lay_trusted, take_apart};
 pub use verdict::{Status, Verdict};

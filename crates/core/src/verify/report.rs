@@ -175,6 +175,14 @@ impl Finding {
         }
     }
 
+    /// A finding that decides nothing.
+    pub fn warning(message: impl Into<String>) -> Self {
+        Self {
+            level: Level::Warning,
+            ..Self::error(message)
+        }
+    }
+
     /// Names the file.
     #[must_use]
     pub fn at(mut self, path: impl fmt::Display) -> Self {

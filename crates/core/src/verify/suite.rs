@@ -29,6 +29,25 @@ pub struct SuiteReport {
     pub tests: Vec<TestReport>,
     /// What could not be collected.
     pub collect_errors: Vec<CollectError>,
+    /// What tests of ours among the real ones showed.
+    pub canaries: CanaryReport,
+}
+
+/// Tests of ours that must fail or must pass, put among the real ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CanaryReport {
+    /// How many ended as they must.
+    pub fired: u64,
+    /// How many there were to be; 0 if they are switched off or there was no place for them.
+    pub expected: u64,
+}
+
+impl CanaryReport {
+    /// Adds those of another part of the suite.
+    pub const fn join(&mut self, other: Self) {
+        self.fired = self.fired.saturating_add(other.fired);
+        self.expected = self.expected.saturating_add(other.expected);
+    }
 }
 
 /// The result of one test.
@@ -113,6 +132,8 @@ pub enum TestOutcome {
     Missing,
     /// It started, but the runner never reported its end.
     Incomplete,
+    /// It ended in one way in one run and in another in another.
+    Flaky,
     /// It failed.
     Failed,
     /// It broke outside the test itself, such as in a fixture.
@@ -130,6 +151,7 @@ impl TestOutcome {
             Self::Skipped => "skipped",
             Self::Missing => "missing",
             Self::Incomplete => "incomplete",
+            Self::Flaky => "flaky",
             Self::Failed => "failed",
             Self::Error => "error",
         }
@@ -140,7 +162,7 @@ impl TestOutcome {
     pub const fn is_tolerable(self) -> bool {
         match self {
             Self::Passed | Self::XPassed | Self::XFailed | Self::Skipped => true,
-            Self::Missing | Self::Incomplete | Self::Failed | Self::Error => false,
+            Self::Missing | Self::Incomplete | Self::Flaky | Self::Failed | Self::Error => false,
         }
     }
 }
@@ -292,6 +314,7 @@ impl SuiteJudgement {
                 expected: self.expected,
                 tests: self.tests,
                 collect_errors: self.collect_errors,
+                canaries: CanaryReport::default(),
             }),
             ..report
         }

@@ -21,6 +21,8 @@ from typing import Any
 
 # zoneinfo reads the time zones from this package where no folder of the system has them
 SYSTEM = frozenset({"tzdata"})
+# the parts of this harness that pytest is bound to
+PYTEST_PARTS = {"probity_pytest", "probity_parts", "probity_ahead"}
 _wheels: list[str] = []
 STANDIN_MODULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "modules")
 
@@ -137,7 +139,7 @@ def forget(project: list[str], site: list[str], runtime: Runtime) -> None:
         for name in third_party
         if not within(project, tops[name]) and not name.startswith("probity_")
     ):
-        stale |= {name for name in third_party if within(site, tops[name])} | {"probity_pytest", "probity_parts", "probity_ahead"}
+        stale |= {name for name in third_party if within(site, tops[name])} | PYTEST_PARTS
     for name in list(sys.modules):
         if name.partition(".")[0] in stale:
             del sys.modules[name]

@@ -53,6 +53,10 @@ pub struct Filesystem {
     pub(crate) walked: u64,
     /// The virtual time that changes are stamped with, in nanoseconds.
     pub(crate) now: u64,
+    /// Whether the results channel was opened, which it can be once.
+    pub(super) results_opened: bool,
+    /// How often it was to be opened after that.
+    pub(crate) results_refused: u64,
     /// Nodes that nothing holds any more, to be used again.
     pub(super) free: Vec<NodeId>,
     /// Where new names are looked at.
@@ -73,6 +77,8 @@ impl Filesystem {
             recorder: Recorder::default(),
             walked: 0,
             now,
+            results_opened: false,
+            results_refused: 0,
             free: Vec::new(),
             guarded: None,
             attempts: BTreeSet::new(),
@@ -244,6 +250,8 @@ impl Filesystem {
             recorder: Recorder::default(),
             walked: 0,
             now: self.now,
+            results_opened: self.results_opened,
+            results_refused: 0,
             free: self.free.clone(),
             guarded: self.guarded.clone(),
             attempts: BTreeSet::new(),

@@ -10,7 +10,7 @@ use probity_core::budget::Limit;
 use super::content::Content;
 use super::errno::Errno;
 use super::filesystem::Filesystem;
-use super::node::{DirectoryNode, Node, NodeId, NodeKind, Stat};
+use super::node::{Device, DirectoryNode, Node, NodeId, NodeKind, Stat};
 use super::resolve::{Follow, Last, MAX_PATH, Resolved};
 use super::seals::Attempted;
 
@@ -74,6 +74,14 @@ impl Filesystem {
                 {
                     self.note_if_sealed(node, Attempted::Write);
                     return Err(Errno::Rofs);
+                }
+                if matches!(self.node(node).kind, NodeKind::Device(Device::Results)) {
+                    // Whoever comes second is not who the results are asked of.
+                    if self.results_opened {
+                        self.results_refused = self.results_refused.saturating_add(1);
+                        return Err(Errno::Busy);
+                    }
+                    self.results_opened = true;
                 }
                 if flags.truncate && matches!(self.node(node).kind, NodeKind::File(_)) {
                     self.set_len(node, 0)?;

@@ -74,6 +74,10 @@ fn text(fs: &mut Filesystem, path: &str) -> Vec<u8> {
     bytes
 }
 
+/// A path and what was tried with it.
+type Note = (&'static str, Attempted);
+/// What it is called, what it does, and what is noted of it.
+type Attack<T> = (&'static str, Call, T);
 /// A call on a filesystem.
 type Call = fn(&mut Filesystem) -> Result<(), Errno>;
 
@@ -90,7 +94,7 @@ fn rename(fs: &mut Filesystem, from: &str, to: &str) -> Result<(), Errno> {
 #[test]
 fn no_call_changes_takes_away_or_replaces_a_sealed_file() {
     const B: &str = "/repo/tests/test_b.py";
-    let calls: &[(&str, Call, Option<(&str, Attempted)>)] = &[
+    let calls: &[Attack<Option<Note>>] = &[
         (
             "open to write",
             |fs| open(fs, "repo/tests/test_b.py", WRITE),
@@ -235,7 +239,7 @@ fn no_call_changes_takes_away_or_replaces_a_sealed_file() {
 
 #[test]
 fn closed_names_are_not_made_moved_or_linked() {
-    let calls: &[(&str, Call, &[(&str, Attempted)])] = &[
+    let calls: &[Attack<&[Note]>] = &[
         (
             "make",
             |fs| open(fs, "repo/src/conftest.py", MAKE),

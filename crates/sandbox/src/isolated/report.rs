@@ -4,7 +4,9 @@ use probity_core::Repo;
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{Fuel, WallTime};
 use probity_core::spec::Check;
-use probity_core::verify::{Assurance, Cause, CheckReport, SuiteReport, TestOutcome, TestReport};
+use probity_core::verify::{
+    Assurance, CanaryReport, Cause, CheckReport, SuiteReport, TestOutcome, TestReport,
+};
 
 use crate::guest::Conditions;
 use crate::pack::reproducible;
@@ -110,6 +112,7 @@ pub(super) fn of_cases(
             tree: None,
             expected: u64::try_from(total).unwrap_or(u64::MAX),
             tests: tests.collect(),
+            canaries: CanaryReport::default(),
             collect_errors: Vec::new(),
         }),
         fuel: spent.fuel,

@@ -365,7 +365,7 @@ impl SuiteRun<'_> {
     /// The outcome of a test whose guest came to its own end.
     fn completed(&self, run: Run, ids: &[String]) -> Came {
         let mut heard = Heard::default();
-        let (end, open) = self.hear(&run, &mut heard)?;
+        let (end, open) = self.hear(&run, &mut heard, 0)?;
         let ended = matches!(end, SuiteEnd::Exit(_)) && !heard.records.finished();
         let (end, finished) = match open.filter(|_| ended || costs_one_test(&end)) {
             None => {

@@ -10,6 +10,8 @@ use probity_core::verify::{Observer, SuiteProgress, SuiteRecord, TestOutcome, is
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::seal::unchecked;
+
 /// Longest record that is looked at, in bytes.
 const MAX_LINE: usize = 32 << 20;
 
@@ -76,7 +78,7 @@ impl<'a> Live<'a> {
             if complete {
                 let line = std::mem::take(&mut self.line);
                 if !std::mem::take(&mut self.skips)
-                    && let Ok(heard) = serde_json::from_slice(&line)
+                    && let Ok(heard) = serde_json::from_slice(unchecked(&line))
                 {
                     self.take(heard);
                 }

@@ -5,15 +5,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use probity_core::verify::{CollectError, SuiteRecord, TestOutcome};
+use probity_core::verify::{CanaryReport, CollectError, SuiteRecord, TestOutcome};
 use serde::Deserialize;
 
+use super::seal::Seal;
 use crate::results::Mark;
 use crate::text::clean;
 
 /// Most tests that are followed at a time, each begun during the one before it. There is one,
 /// but for ids that several tests share.
 const MAX_OPEN: usize = 64;
+/// Most attempts to tamper that are told of a suite.
+const MAX_TAMPERING: usize = 20;
+/// Most tests of ours in one guest.
+const MAX_CANARIES: u64 = 100;
 
 /// The records, and what they say about the session as a whole.
 #[derive(Debug, Default)]
@@ -30,6 +35,10 @@ pub(super) struct Records {
     pub(super) collected: Vec<String>,
     /// Why files and classes were skipped as a whole, by id.
     pub(super) not_begun: BTreeMap<String, String>,
+    /// What was seen of attempts to tamper with the suite, at most [`MAX_TAMPERING`].
+    pub(super) tampering: Vec<String>,
+    /// What tests of ours showed.
+    pub(super) canaries: CanaryReport,
     /// What could not be collected, by id.
     not_collected: BTreeSet<String>,
 }
@@ -79,12 +88,24 @@ enum Line {
     RunnerError {
         message: String,
     },
+    Canaries {
+        expected: u64,
+    },
+    Canary {
+        fails: bool,
+        outcome: TestOutcome,
+        rewritten: bool,
+    },
+    Tampering {
+        message: String,
+    },
     Finish {},
 }
 
 impl Records {
     /// Adds what one guest wrote, and by its marks what each test took. Returns the test that
-    /// started and never ended, if any.
+    /// started and never ended, if any. A line that the runner did not sign is tampering, and
+    /// nothing that follows it counts.
     ///
     /// # Errors
     /// Names the first line that is not a record. A cut last line is one, unless `complete`
@@ -94,16 +115,21 @@ impl Records {
         bytes: &[u8],
         marks: &[Mark],
         complete: bool,
+        mut seal: Seal,
     ) -> Result<Option<String>, String> {
         let mut course = Course::new(marks);
         let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
         while let Some((index, line)) = lines.next() {
             let last = lines.peek().is_none();
             course.pass(line.len().saturating_add(1));
-            if line.is_empty() || (last && !complete) {
+            if last && (line.is_empty() || !complete) {
                 continue;
             }
-            let record: Line = serde_json::from_slice(line).map_err(|error| {
+            let Some(record) = seal.open(line) else {
+                self.note_tampering("a record did not come from the runner");
+                break;
+            };
+            let record: Line = serde_json::from_slice(record).map_err(|error| {
                 format!(
                     "line {} of the results: {}",
                     index.saturating_add(1),
@@ -120,6 +146,9 @@ impl Records {
                 | Line::InternalError { .. }
                 | Line::Interrupted { .. }
                 | Line::RunnerError { .. }
+                | Line::Canaries { .. }
+                | Line::Canary { .. }
+                | Line::Tampering { .. }
                 | Line::Finish {} => {}
             }
             self.take(record);
@@ -174,7 +203,46 @@ impl Records {
             | Line::RunnerError { message } => {
                 self.broken.get_or_insert(message);
             }
+            Line::Canaries { expected } => self.canaries.join(CanaryReport {
+                fired: 0,
+                expected: expected.min(MAX_CANARIES),
+            }),
+            Line::Canary {
+                fails,
+                outcome,
+                rewritten,
+            } => self.take_canary(fails, outcome, rewritten),
+            Line::Tampering { message } => self.note_tampering(&clean(&message)),
             Line::Finish {} => self.records.push(SuiteRecord::Finish),
+        }
+    }
+
+    /// Judges a test of ours. One that was skipped, or that must pass and did not, says
+    /// nothing: fixtures of the suite may have kept it from running.
+    fn take_canary(&mut self, fails: bool, outcome: TestOutcome, rewritten: bool) {
+        let ended_well = match outcome {
+            TestOutcome::Passed => !fails,
+            TestOutcome::Failed | TestOutcome::Error => fails,
+            TestOutcome::XPassed
+            | TestOutcome::XFailed
+            | TestOutcome::Skipped
+            | TestOutcome::Missing
+            | TestOutcome::Incomplete
+            | TestOutcome::Flaky => false,
+        };
+        if fails && matches!(outcome, TestOutcome::Passed | TestOutcome::XPassed) {
+            self.note_tampering("a test that must fail was reported as passed");
+        } else if rewritten {
+            self.note_tampering("a test that raised an error was reported as passed");
+        } else if ended_well {
+            self.canaries.fired = self.canaries.fired.saturating_add(1);
+        }
+    }
+
+    /// Notes an attempt to tamper with the suite.
+    pub(super) fn note_tampering(&mut self, message: &str) {
+        if self.tampering.len() < MAX_TAMPERING && !self.tampering.iter().any(|m| m == message) {
+            self.tampering.push(message.to_owned());
         }
     }
 
@@ -261,6 +329,10 @@ impl Records {
         if self.broken.is_none() {
             self.broken = other.broken;
         }
+        for message in &other.tampering {
+            self.note_tampering(message);
+        }
+        self.canaries.join(other.canaries);
     }
 
     /// Notes that the guest ended during a test, and why.
@@ -366,11 +438,36 @@ impl<'a> Course<'a> {
 mod tests {
     use probity_core::quantity::Fuel;
 
+    use super::super::seal::{TEST_KEY, signed};
     use super::*;
+
+    /// Adds what a guest wrote, signed as it would have, so far as lines are whole.
+    fn add(
+        records: &mut Records,
+        bytes: &[u8],
+        marks: &[Mark],
+        complete: bool,
+    ) -> Result<Option<String>, String> {
+        let signed = signed(TEST_KEY, 0, bytes);
+        // Each line has grown by as much.
+        let grown = |end: u64| {
+            let head = &bytes[..usize::try_from(end).unwrap()];
+            let begun = head.split_inclusive(|byte| *byte == b'\n').count();
+            end + u64::try_from(begun * 33).unwrap()
+        };
+        let marks: Vec<Mark> = marks
+            .iter()
+            .map(|mark| Mark {
+                end: grown(mark.end),
+                ..*mark
+            })
+            .collect();
+        records.add(&signed, &marks, complete, Seal::new(Some(TEST_KEY), 0))
+    }
 
     fn read(bytes: &[u8], complete: bool) -> Result<(Records, Option<String>), String> {
         let mut records = Records::default();
-        let open = records.add(bytes, &[], complete)?;
+        let open = add(&mut records, bytes, &[], complete)?;
         Ok((records, open))
     }
 
@@ -427,7 +524,7 @@ mod tests {
             300,
         );
         let mut records = Records::default();
-        records.add(&bytes, &marks, true).unwrap();
+        add(&mut records, &bytes, &marks, true).unwrap();
         assert_eq!(spent(&records), [("a", 50, 100), ("b", 40, 80)]);
     }
 
@@ -436,12 +533,12 @@ mod tests {
         let mut records = Records::default();
         let (bytes, marks) = course(&[("+a", 100), ("-a", 150), ("+b", 160)], 1000);
         assert_eq!(
-            records.add(&bytes, &marks, false).unwrap().as_deref(),
+            add(&mut records, &bytes, &marks, false).unwrap().as_deref(),
             Some("b")
         );
         records.note_lost("b", "it never ended");
         let (bytes, marks) = course(&[("+c", 90), ("-c", 95), (".", 99)], 100);
-        records.add(&bytes, &marks, true).unwrap();
+        add(&mut records, &bytes, &marks, true).unwrap();
         assert_eq!(
             spent(&records),
             [("a", 50, 100), ("b", 840, 1680), ("c", 5, 10)]
@@ -453,7 +550,7 @@ mod tests {
         // Two tests share the id `a`; the first result of it comes after the second test.
         let (bytes, marks) = course(&[("+a", 10), ("+b", 30), ("-b", 60), ("-a", 100)], 120);
         let mut records = Records::default();
-        assert_eq!(records.add(&bytes, &marks, false).unwrap(), None);
+        assert_eq!(add(&mut records, &bytes, &marks, false).unwrap(), None);
         assert_eq!(
             spent(&records),
             [("a", 20, 40), ("b", 30, 60), ("a", 40, 80)]
@@ -495,5 +592,53 @@ mod tests {
         assert_eq!(records.begun(), ["a"]);
         assert_eq!(open.as_deref(), Some("a"));
         assert!(read(bytes, true).is_err());
+    }
+
+    #[test]
+    fn what_the_runner_did_not_sign_is_tampering_and_ends_the_reading() {
+        let genuine = signed(TEST_KEY, 0, b"{\"event\":\"start\",\"id\":\"a\"}\n");
+        let forged = b"{\"event\":\"result\",\"id\":\"a\",\"outcome\":\"passed\"}\n";
+        let finish = signed(TEST_KEY, 1, b"{\"event\":\"finish\"}\n");
+        for between in [&forged[..], b"\n", b"x", &genuine] {
+            let mut records = Records::default();
+            let bytes = [&genuine, between, &finish].concat();
+            let open = records.add(&bytes, &[], true, Seal::new(Some(TEST_KEY), 0));
+            assert_eq!(open.unwrap().as_deref(), Some("a"));
+            assert_eq!(records.tampering, ["a record did not come from the runner"]);
+            assert!(!records.finished());
+        }
+        let mut records = Records::default();
+        let bytes = [genuine, finish].concat();
+        let open = records.add(&bytes, &[], true, Seal::new(Some(TEST_KEY), 0));
+        assert_eq!(open.unwrap().as_deref(), Some("a"));
+        assert!(records.tampering.is_empty() && records.finished());
+    }
+
+    #[test]
+    fn tests_of_ours_must_end_as_they_must() {
+        use TestOutcome::{Error, Failed, Passed, Skipped, XFailed, XPassed};
+        for (fails, outcome, rewritten, fired, tampered) in [
+            (true, Failed, false, 1, false),
+            (true, Error, false, 1, false),
+            (true, Failed, true, 0, true),
+            (true, Passed, false, 0, true),
+            (true, XPassed, false, 0, true),
+            (true, Skipped, false, 0, false),
+            (true, XFailed, false, 0, false),
+            (false, Passed, false, 1, false),
+            (false, Failed, false, 0, false),
+            (false, Skipped, false, 0, false),
+        ] {
+            let mut records = Records::default();
+            records.take(Line::Canaries { expected: 1 });
+            records.take(Line::Canary {
+                fails,
+                outcome,
+                rewritten,
+            });
+            let counts = (records.canaries.fired, records.canaries.expected);
+            assert_eq!(counts, (fired, 1), "{fails} {outcome} {rewritten}");
+            assert_eq!(!records.tampering.is_empty(), tampered);
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::thread;
 use probity_core::Repo;
 use probity_core::budget::{Budget, Limit, LimitHit};
 use probity_core::quantity::{ByteSize, Fuel, WallTime};
+use probity_core::repo::File;
 use probity_core::spec::{Check, SuiteCheck, SuiteIsolation};
 use probity_core::verify::{
     Assurance, Cause, CheckReport, Finding, Laid, Observer, SuiteEnd, judge_suite,
@@ -20,7 +21,8 @@ use serde::Serialize;
 use super::environment::Environment;
 use super::live::Live;
 use super::records::Records;
-use crate::fs::{Access, Attempt, Device, Devices, FileSeals, Mounts};
+use super::seal::{Key, Seal};
+use crate::fs::{Access, Attempt, Content, Device, Devices, FileSeals, Mounts};
 use crate::guest::{Conditions, Ending, Invocation, Run, RunError};
 use crate::output::Output;
 use crate::pack::{captured, reproducible};
@@ -47,6 +49,10 @@ struct Config<'a> {
     site: [&'a str; 1],
     args: &'a [String],
     seed: u64,
+    key: String,
+    shuffle: bool,
+    canaries: bool,
+    allow: Vec<&'a str>,
     skip: &'a [String],
     only: Option<&'a [String]>,
     pause: bool,
@@ -124,6 +130,8 @@ pub struct SuiteRun<'a> {
     pub candidate: Option<&'a Repo>,
     /// What its guests depend on beside their files.
     pub conditions: &'a Conditions,
+    /// What the records of its sessions are signed with.
+    pub(super) key: Option<Key>,
 }
 
 /// What the guests of a suite, or of a part of one, reported so far.
@@ -154,10 +162,52 @@ pub(super) struct Session {
     pub(super) stderr: Output,
 }
 
+impl<'a> SuiteRun<'a> {
+    /// A run of `check`, which asks for `wanted`, on the tree `laid`; across a border, with
+    /// the tree of the candidate.
+    #[must_use]
+    pub fn new(
+        sandbox: &'a Sandbox,
+        environment: &'a Environment,
+        (check, wanted): (&'a Check, &'a SuiteCheck),
+        (laid, candidate): (&'a Laid, Option<&'a Repo>),
+        conditions: &'a Conditions,
+    ) -> Self {
+        Self {
+            sandbox,
+            environment,
+            check,
+            wanted,
+            laid,
+            candidate,
+            conditions,
+            key: key(check, wanted, laid, conditions.seed),
+        }
+    }
+
+    /// The same run with another seed and budget.
+    pub(super) fn again(&self, check: &'a Check, conditions: &'a Conditions) -> Self {
+        Self {
+            check,
+            conditions,
+            key: key(check, self.wanted, self.laid, conditions.seed),
+            ..*self
+        }
+    }
+}
+
 impl SuiteRun<'_> {
     /// Runs the suite and reports. Meanwhile `observe` is told how far it is.
     #[must_use]
     pub fn report(&self, observe: Observer<'_>) -> CheckReport {
+        match self.wanted.hardening.repeat {
+            0 | 1 => self.report_once(observe),
+            runs => self.report_repeated(runs, observe),
+        }
+    }
+
+    /// Runs it once.
+    pub(super) fn report_once(&self, observe: Observer<'_>) -> CheckReport {
         let session = match self.wanted.isolation {
             _ if self.candidate.is_some() => self.session_across(observe),
             SuiteIsolation::Suite => self.session(observe),
@@ -182,7 +232,7 @@ impl SuiteRun<'_> {
             let run = self
                 .run_followed(invocation, &mut live)
                 .map_err(|error| self.host_failed(&error.to_string()))?;
-            let (end, open) = self.hear(&run, &mut heard)?;
+            let (end, open) = self.hear(&run, &mut heard, 0)?;
             // Without an open test the guest would end there again.
             if costs_one_test(&end)
                 && guest < MAX_GUESTS
@@ -203,12 +253,14 @@ impl SuiteRun<'_> {
         Err(Box::new(self.stopped(Cause::Broke { message })))
     }
 
-    /// Takes in what a guest used and reported. How it ended, and the test that it had begun
-    /// and not ended, if any. The error is the report.
+    /// Takes in what a guest used and reported, which had written so many records `before`.
+    /// How it ended, and the test that it had begun and not ended, if any. The error is the
+    /// report.
     pub(super) fn hear(
         &self,
         run: &Run,
         heard: &mut Heard,
+        before: u64,
     ) -> Result<(SuiteEnd, Option<String>), Box<CheckReport>> {
         heard.used.add(run);
         heard
@@ -217,9 +269,19 @@ impl SuiteRun<'_> {
         heard.attempts.extend(run.attempts.iter().cloned());
         let end = self.end_of(&run.ending)?;
         let complete = matches!(end, SuiteEnd::Exit(_));
+        if run.results_refused > 0 {
+            heard
+                .records
+                .note_tampering("the results were opened a second time, which was refused");
+        }
         let open = heard
             .records
-            .add(&run.results, &run.marks, complete)
+            .add(
+                &run.results,
+                &run.marks,
+                complete,
+                Seal::new(self.key, before),
+            )
             .map_err(|message| self.protocol(message))?;
         Ok((end, open))
     }
@@ -290,6 +352,10 @@ impl SuiteRun<'_> {
             site: ["/site"],
             args: &self.wanted.args,
             seed: self.conditions.seed,
+            key: self.key.map(Key::to_hex).unwrap_or_default(),
+            shuffle: self.wanted.hardening.shuffle,
+            canaries: self.key.is_some() && self.wanted.hardening.canaries,
+            allow: self.wanted.trust.steering_functions().collect(),
             skip,
             only,
             pause: !matches!(stage, Stage::Without(_) | Stage::Only(_)),
@@ -309,7 +375,9 @@ impl SuiteRun<'_> {
             mounts.sealed_folder(REPO, repo.root(), seals);
         }
         mounts.empty("/tmp", Access::Writable);
-        mounts.bytes(CONFIG, config);
+        // The session empties the file, since the key is in it.
+        let config = Content::Shared(File::regular(config));
+        mounts.file(CONFIG, config, Access::Writable);
         if let Some(said) = said {
             mounts.bytes(BORDER, said.join("\n").into_bytes());
         }
@@ -351,7 +419,7 @@ impl SuiteRun<'_> {
     }
 
     /// How far a result of this suite can be trusted.
-    const fn assurance(&self) -> Assurance {
+    pub(super) const fn assurance(&self) -> Assurance {
         match self.candidate {
             Some(_) => Assurance::Isolated,
             None => Assurance::InGuest,
@@ -381,8 +449,10 @@ impl SuiteRun<'_> {
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
             suite.tree = Some(self.under_test().digest());
+            suite.canaries = records.canaries;
         }
         report.findings.extend(refused);
+        let silent = records.canaries.fired == 0 && records.canaries.expected > 0;
         let report = match records.broken {
             // The results stay as evidence, but nothing is concluded from them.
             Some(message) => CheckReport {
@@ -393,6 +463,7 @@ impl SuiteRun<'_> {
             None => report,
         };
         let report = self.with_attempts(report, attempts);
+        let report = guarded(report, &records.tampering, silent);
         let evidence = |output: &Output| {
             (report.cause.is_some() && output.total > 0).then(|| captured(output))
         };
@@ -422,6 +493,14 @@ impl SuiteRun<'_> {
         report.findings.extend(tampering);
         report
     }
+}
+
+/// What sessions sign with. Across a border only trusted code runs where records are written.
+fn key(check: &Check, wanted: &SuiteCheck, laid: &Laid, seed: u64) -> Option<Key> {
+    wanted
+        .across
+        .is_empty()
+        .then(|| Key::of(check, &laid.repo, seed))
 }
 
 /// What begins the message of a finding of tampering.
@@ -460,6 +539,37 @@ pub(super) const fn costs_one_test(end: &SuiteEnd) -> bool {
             | Limit::CompileTime
             | Limit::CompileMemory => false,
         },
+    }
+}
+
+/// The report with what was seen of attempts to tamper with the suite, after which it did not
+/// pass, whatever else it shows. `silent` tells that no test of ours told anything.
+fn guarded(report: CheckReport, tampering: &[String], silent: bool) -> CheckReport {
+    let mut report = report;
+    if silent && report.cause.is_none() {
+        report.findings.push(Finding::warning(
+            "none of our own tests among the suite's could run, so nothing is known of how the runner judges them",
+        ));
+    }
+    let Some(first) = tampering.first() else {
+        return report;
+    };
+    if report.cause.as_ref().is_some_and(Cause::is_host) {
+        return report;
+    }
+    report.findings.extend(
+        tampering
+            .iter()
+            .map(|message| Finding::error(format!("{TAMPERING}{message}"))),
+    );
+    let cause = Cause::Tampered {
+        message: first.clone(),
+    };
+    CheckReport {
+        outcome: cause.outcome(),
+        message: cause.to_string(),
+        cause: Some(cause),
+        ..report
     }
 }
 

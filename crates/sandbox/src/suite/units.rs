@@ -20,6 +20,7 @@ use probity_core::verify::{Cause, CheckReport, Observer, SuiteEnd};
 use super::across::Pair;
 use super::live::Live;
 use super::run::{Heard, Session, Stage, SuiteRun, Used, costs_one_test};
+use super::seal;
 use crate::cancel::Cancel;
 use crate::guest::{Run, RunError, Turn};
 use crate::isolation::{Paused, PausedGuest};
@@ -33,12 +34,22 @@ const MAX_UNITS: usize = 100_000;
 
 /// Where the guests of units begin.
 pub(super) enum Source {
-    /// In a paused guest.
-    Paused(Box<dyn PausedGuest>),
+    /// In a paused guest, which has written so many records.
+    Paused(Box<dyn PausedGuest>, u64),
     /// In one, with another paused guest on the other side of the border.
     Across(Pair),
     /// At the beginning.
     Anew,
+}
+
+impl Source {
+    /// Records that were written before a unit begins.
+    const fn records(&self) -> u64 {
+        match self {
+            Self::Paused(_, records) => *records,
+            Self::Anew | Self::Across(_) => 0,
+        }
+    }
 }
 
 /// What a unit came to.
@@ -141,7 +152,7 @@ impl SuiteRun<'_> {
         let started = now.checked_sub(run.wall_time.duration()).unwrap_or(now);
         live.hear(&run.results);
         let mut heard = Heard::default();
-        let (end, _) = self.hear(&run, &mut heard)?;
+        let (end, _) = self.hear(&run, &mut heard, 0)?;
         if let Some(id) = heard.records.passed_beside(&BTreeSet::new()) {
             let message = format!("`{}` was run while tests were collected", clean(id));
             return Err(self.protocol(message));
@@ -205,7 +216,8 @@ impl SuiteRun<'_> {
         let failed = |error: RunError| self.host_failed(&error.to_string());
         if self.environment.is_warm() {
             let Paused { run, guest } = self.sandbox.pause(invocation, module).map_err(failed)?;
-            Ok((run, guest.map(Source::Paused)))
+            let records = seal::count(&run.results);
+            Ok((run, guest.map(|guest| Source::Paused(guest, records))))
         } else {
             let run = self.sandbox.run(invocation, module).map_err(failed)?;
             Ok((run, Some(Source::Anew)))
@@ -299,7 +311,7 @@ impl SuiteRun<'_> {
             let mut budget = heard.used.left_of(plan.budget);
             budget.wall_time = plan.budget_now().wall_time;
             let run = self.stretch(budget, source, &left)?;
-            let (end, open) = self.hear(&run, &mut heard)?;
+            let (end, open) = self.hear(&run, &mut heard, source.records())?;
             if let Some(id) = heard.records.passed_beside(&wanted) {
                 let message = format!("a guest reported `{}`, which is not its test", clean(id));
                 return Err(self.protocol(message));
@@ -347,7 +359,7 @@ impl SuiteRun<'_> {
         ids: &[String],
     ) -> Result<Run, Box<CheckReport>> {
         let run = match source {
-            Source::Paused(guest) => guest.go_on(Turn {
+            Source::Paused(guest, _) => guest.go_on(Turn {
                 text: super::environment::proceed(&ids),
                 sliced: true,
                 budget,

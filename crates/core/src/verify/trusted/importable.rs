@@ -157,6 +157,7 @@ pub(super) mod tests {
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             isolation: SuiteIsolation::Suite,
             across: Vec::new(),
+            hardening: crate::spec::Hardening::default(),
             trust: TestTrust::default(),
             expectation: Expectation::any(),
             fail_to_pass: std::collections::BTreeSet::new(),

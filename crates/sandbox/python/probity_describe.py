@@ -130,9 +130,10 @@ def module(agent: Any, value: types.ModuleType, number: int) -> dict[str, Any]:
     }
 
 
-def bindings(value: types.ModuleType) -> dict[str, int]:
-    """What a module's names are bound to."""
-    return {name: id(bound) for name, bound in vars(value).items()}
+def bindings(value: types.ModuleType) -> list[Any]:
+    """What a module's names are bound to, to be compared at each message."""
+    bound = vars(value)
+    return [*bound, *map(id, bound.values())]
 
 
 def attributes(agent: Any, value: types.ModuleType) -> dict[str, Any]:

@@ -290,3 +290,31 @@ fn a_spec_says_what_across_can_be() {
         assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn values_arrive_as_they_were_and_nothing_else_does() {
+    let project = Project::new(&[
+        (
+            "wire.py",
+            include_str!("../../crates/sandbox/python/probity_wire.py"),
+        ),
+        ("tests/test_wire.py", &data("test_wire.py")),
+    ]);
+    project.write(
+        "probity.toml",
+        &SPEC
+            .replace("across = [\"greeter\"]", "")
+            .replace("isolated", "in-guest"),
+    );
+    let ran = project.run(&[
+        "verify",
+        "--repo",
+        "repo",
+        "--spec",
+        "probity.toml",
+        "--json",
+    ]);
+    let told = told(&suite(&ran));
+    assert!(told.len() > 3, "{ran:?}");
+    assert_eq!(ran.code, 0, "{told:?}");
+}

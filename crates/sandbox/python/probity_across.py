@@ -58,7 +58,8 @@ class Border:
         self.kept: list[Any] = []  # what messages mention of ours; the place is its number
         self.kept_numbers: dict[int, int] = {}
         self.request: list[Any] = []
-        self.env = dict(os.environ)
+        self.env = variables()
+        self.raw_env: dict[Any, Any] | None = None
         self.folder = os.getcwd()
         self.files: dict[str, bytes | None] = {}
         self.loaded: dict[str, Any] = {}
@@ -406,12 +407,15 @@ class Border:
 
     def add_surroundings(self, message: dict[str, Any]) -> None:
         """Say what changed around the tests."""
-        now = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        names = {name for name in now.keys() | self.env.keys() if not name.startswith("PYTEST_")}
-        changed = {name: now.get(name) for name in sorted(names) if now.get(name) != self.env.get(name)}
-        if changed:
-            message["env"] = changed
-        self.env = now
+        raw = os.environ._data  # as it is, since looking at each name at each message takes long
+        if raw != self.raw_env:
+            self.raw_env = dict(raw)
+            now = variables()
+            names = sorted(now.keys() | self.env.keys())
+            changed = {name: now.get(name) for name in names if now.get(name) != self.env.get(name)}
+            if changed:
+                message["env"] = changed
+            self.env = now
         folder = os.getcwd()
         if folder != self.folder:
             message["folder"] = self.folder = folder
@@ -493,6 +497,11 @@ def install(
     sys.meta_path.insert(0, Finder(border))
     border.foresee(os.getcwd())
     return border
+
+
+def variables() -> dict[str, str]:
+    """The environment, but for what pytest keeps there."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
 
 
 def listed(answer: dict[str, Any], name: str) -> list[Any]:

@@ -72,7 +72,7 @@ class Agent:
         self.new: list[Any] = []
         self.functions: dict[int, Any] = {}  # of the tests, by their number
         self.foreign: dict[int, int] = {}
-        self.modules: dict[int, dict[str, int]] = {}
+        self.modules: dict[int, list[Any]] = {}
         self.request: list[Any] = []
         self.warned: list[Any] = []
         self.read: dict[int, list[Any]] = {}  # what was read ahead of iterators

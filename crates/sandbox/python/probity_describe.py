@@ -3,9 +3,9 @@
     {"kind": "module", "name", "package", "dynamic", "attributes"}
     {"kind": "class", "module", "name", "bases": [value…], "methods", "special", "of-class", "names", "compares",
      "abstract": names in collections.abc, "members": {name: n}, "container", "dynamic"}
-    {"kind": "function", "module", "name", "qualname", "doc", "binds", "standard": its form in the standard library}
+    {"kind": "function", "module", "name", "qualname", "doc", "binds", "own", "standard": its form in the standard library}
     {"kind": "error", "type", "args", "text", "fields", "cause"}
-    {"kind": "object", "type"}
+    {"kind": "object", "type", "own": names that look like the language's}
 
 Invariants: describing runs none of an object's own methods, but for `str` of an error.
 """
@@ -92,8 +92,17 @@ def describe(agent: Any, value: Any, number: int) -> dict[str, Any]:
             "doc": text(value.__doc__),
             "standard": named_standard(value),
             "binds": isinstance(value, types.FunctionType),
+            "own": own(value),
         }
-    return {"kind": "object", "type": agent.object(type(value))}
+    return {"kind": "object", "type": agent.object(type(value)), "own": own(value)}
+
+
+def own(value: Any) -> list[str]:
+    """The attributes of an object that look like the language's, such as `__wrapped__`."""
+    try:
+        return sorted(str(name) for name in object.__getattribute__(value, "__dict__") if str(name).startswith("__"))
+    except Exception:
+        return []
 
 
 def form(agent: Any, value: Any) -> Any:
@@ -121,9 +130,10 @@ def module(agent: Any, value: types.ModuleType, number: int) -> dict[str, Any]:
     }
 
 
-def bindings(value: types.ModuleType) -> dict[str, int]:
-    """What a module's names are bound to."""
-    return {name: id(bound) for name, bound in vars(value).items()}
+def bindings(value: types.ModuleType) -> list[Any]:
+    """What a module's names are bound to, to be compared at each message."""
+    bound = vars(value)
+    return [*bound, *map(id, bound.values())]
 
 
 def attributes(agent: Any, value: types.ModuleType) -> dict[str, Any]:

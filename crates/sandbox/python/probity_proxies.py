@@ -132,7 +132,8 @@ class Standing:
     def __getattr__(self, name: str) -> Any:
         border, _, told = told_of(type(self))
         if name.startswith("__") and name.endswith("__") and name not in told["names"]:
-            raise AttributeError(name)
+            if name not in border.told.get(border.numbers.get(id(self)), {}).get("own", ()):
+                raise AttributeError(name)
         if name.startswith("_pytest") or name in ("pytestmark", "mock_calls", "_pytestfixturefunction"):
             raise AttributeError(name)
         return border.get(self, name)
@@ -250,7 +251,7 @@ class Function:
     def __init__(self, border: Any, told: dict[str, Any]) -> None:
         names = {"__module__": "module", "__name__": "name", "__qualname__": "qualname", "__doc__": "doc"}
         self.__dict__.update({name: told.get(key) for name, key in names.items()})
-        self.__dict__["_probity"] = border, bool(told.get("binds")), told.get("standard")
+        self.__dict__["_probity"] = border, bool(told.get("binds")), told.get("standard"), told.get("own")
 
     def __eq__(self, other: object) -> bool:
         return self is other or self._probity[2] is not None and self._probity[2] == named_standard(other)
@@ -265,7 +266,8 @@ class Function:
         return types.MethodType(self, of) if of is not None and self._probity[1] else self
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "pytestmark":
+        own = self._probity[3]
+        if (name.startswith("_") or name == "pytestmark") and not (isinstance(own, list) and name in own):
             raise AttributeError(name)
         return self._probity[0].get(self, name)
 
@@ -321,7 +323,7 @@ def make(border: Any, number: int, told: dict[str, Any]) -> Any:
         raise Malformed("an object is of no known kind")
     if issubclass(of, (BaseException, *VALUES)):
         raise Malformed("an object has no value")
-    made = of.__new__(of)
+    made = object.__new__(of)  # `tzinfo` has no memory of its own, so this holds for its subclasses too
     return border.keep(number, made) if number in _own[of][2]["members"].values() else border.note(number, made)
 
 

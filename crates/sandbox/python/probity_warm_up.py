@@ -219,8 +219,10 @@ def runners(site: list[str]) -> list[str]:
 
 def sessions(site: list[str]) -> None:
     """Run one small session of each runner."""
+    kept = dict(sys.modules)  # isolated sessions forget the runners, which later suites find here
     calls(site)
     program(site)
+    sys.modules.update(kept)
     for runner in runners(site):  # last, since they leave the runtime's archive listed
         session(site, runner)
 

@@ -141,9 +141,8 @@ fn weakened_and_deleted_tests_are_put_back() {
 
 #[test]
 fn what_steers_is_pinned_unless_one_line_allows_it() {
-    let hook = "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef \
-        pytest_pyfunc_call(pyfuncitem):\n    try:\n        return (yield)\n    except \
-        AssertionError:\n        return True\n";
+    // It mends the code instead of the outcome, so that nothing speaks against it but its place.
+    let hook = "def pytest_runtest_setup(item):\n    item.module.double = lambda x: 2 * x\n";
     let plugin = "[pytest11]\nevil = pkg.evil\n";
     let options = "[tool.pytest.ini_options]\naddopts = \"-p pkg.evil\"\n";
     for (allowed, path, writes) in [

@@ -235,7 +235,7 @@ fn a_candidate_can_do_no_more_than_answer() {
             cases(&verdict, "searches"),
             [(
                 "failed",
-                "it returned \"not found\", not \"the hidden answer\""
+                "it returned \"not found\", not \"the hidden answer is 4711\""
             )]
         );
     }

@@ -336,7 +336,7 @@ fn what_a_guest_says_of_other_tests_helps_none() {
     );
     let ran = verify(&project("test", "", &[("tests/test_f.py", &forged)]));
     assert_eq!(ran.code, 1, "{}", ran.text());
-    assert_eq!(ran.json()["checks"][0]["cause"]["type"], "protocol");
+    assert_eq!(ran.json()["checks"][0]["cause"]["type"], "tampered");
 
     let endless = "import os\n\n\ndef test_begins_another():\n    with open('/dev/results', 'w') as out:\n        out.write('{\"event\":\"start\",\"id\":\"other\"}\\n')\n    os._exit(0)\n";
     for isolation in ["file", "test"] {

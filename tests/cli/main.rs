@@ -13,6 +13,7 @@
     reason = "a test has nobody to report to"
 )]
 
+mod across;
 mod apply;
 #[cfg(unix)]
 mod cases;

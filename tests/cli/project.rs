@@ -14,6 +14,7 @@ pub(crate) struct Project {
 }
 
 /// What a run of the binary came to.
+#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: String,

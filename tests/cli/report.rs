@@ -173,7 +173,7 @@ fn nothing_that_tests_print_breaks_out_of_a_report() {
     let tap = fs::read_to_string(project.root().join("r.tap")).unwrap();
     // Every line is of our own making: what is foreign stands behind a name or in quotes.
     let ours = regex::Regex::new(
-        r#"^(TAP version 14|( {4})?1\.\.\d+|# Subtest: .+|( {4})?(not )?ok \d+ - .+|( {4})?  (---|\.\.\.|[a-z_]+:( \d+| ".*")?|  - ".*"))$"#,
+        r#"^(TAP version 14|# assurance: .+|( {4})?1\.\.\d+|# Subtest: .+|( {4})?(not )?ok \d+ - .+|( {4})?  (---|\.\.\.|[a-z_]+:( \d+| ".*")?|  - ".*"))$"#,
     )
     .unwrap();
     for line in tap.lines() {

@@ -22,6 +22,7 @@ import importlib.machinery
 import io
 import operator
 import os
+import re
 import sys
 import types
 import warnings
@@ -34,6 +35,7 @@ import probity_identity
 import probity_proxies as proxies
 from probity_wire import Decoder, Encoder, Malformed, TooDeep, encode_json, fill, parse
 
+MODULES = 200  # most modules that are asked for at once
 FILES = 200  # most files that go along with one message
 FILE_BYTES = 1 << 20  # most bytes of them together
 
@@ -59,6 +61,7 @@ class Border:
         self.env = dict(os.environ)
         self.folder = os.getcwd()
         self.files: dict[str, bytes | None] = {}
+        self.loaded: dict[str, Any] = {}
         self.folders_along: set[str] = set()
         self.project: list[str] = []
         self.getters: dict[int, Any] = {}
@@ -202,8 +205,27 @@ class Border:
 
     # what the tests ask for
 
+    def foresee(self, root: str) -> None:
+        """Ask at once for the modules that files of tests import as they are imported themselves."""
+        pattern = re.compile(r"^(?:from|import)\s+((?:%s)\b[\w.]*)" % "|".join(sorted(self.tops)), re.MULTILINE)
+        names: dict[str, None] = {}
+        for folder, folders, files in os.walk(root):
+            folders.sort()
+            for file in sorted(files):
+                if file.endswith(".py") and ("test" in file or file == "conftest.py"):
+                    text = (read(os.path.join(folder, file)) or b"").decode("utf-8", "replace")
+                    names.update(dict.fromkeys(name.rstrip(".") for name in pattern.findall(text)))
+        if names:
+            encoder = Encoder(self.other)
+            found = self.ask({"do": "imports", "names": list(names)[:MODULES]}, encoder)
+            if not isinstance(found, list):
+                self.end({"event": "broken", "reason": "modules are no list"})
+            self.loaded = {name: module for name, module in zip(names, found) if module is not None}
+
     def load(self, name: str) -> Any:
         """A module."""
+        if name in self.loaded:
+            return self.loaded[name]
         return self.ask({"do": "import", "name": name}, Encoder(self.other))
 
     def get(self, of: Any, name: str) -> Any:
@@ -469,6 +491,7 @@ def install(
     border.project = list(project)
     probity_identity.install(border.same)
     sys.meta_path.insert(0, Finder(border))
+    border.foresee(os.getcwd())
     return border
 
 

@@ -3,7 +3,7 @@
 The tests run in another interpreter (probity_across.py). What they sent so far comes as a list of messages; each
 message is done and answered on the results device, one line each, and then the interpreter ends. Requests:
 
-    {"do": "import", "name": …}
+    {"do": "import", "name": …}                          {"do": "imports", "names": […]}: `null` for each that fails
     {"do": "get" | "del", "of": value, "name": …}        {"do": "set", …, "value": value}
     {"do": "call", "of": value, "args": [value…], "named": {name: value}}
     {"do": "special", "of": value, "name": "__len__", "args": [value…]}
@@ -161,6 +161,8 @@ class Agent:
         kind = message["do"]
         if kind == "import":
             return (message["name"],)
+        if kind == "imports":
+            return (message["names"],)
         if kind == "derive":
             bases = tuple(decoder.value(form) for form in message["bases"])
             parts = {name: self.part(form, decoder) for name, form in message["parts"].items()}
@@ -374,6 +376,14 @@ def read(path: str) -> bytes | None:
         return None
 
 
+def imported(name: str) -> Any:
+    """A module, if it can be imported."""
+    try:
+        return importlib.import_module(name)
+    except Exception:
+        return None
+
+
 def special(of: Any, name: str, args: list[Any]) -> Any:
     """Call a special method as the interpreter would."""
     if name in SIMPLE:
@@ -405,6 +415,7 @@ PARTS: dict[str, Callable[..., Any]] = {
 }
 DO: dict[str, Callable[..., Any]] = {
     "import": importlib.import_module,
+    "imports": lambda names: [imported(name) for name in names],
     "get": getattr,
     "set": setattr,
     "del": delattr,

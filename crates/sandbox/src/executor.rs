@@ -1,7 +1,7 @@
 //! The executor of the sandbox: what runs of a spec.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use probity_core::spec::{
     Check, CheckKind, Interpreter, PackCheck, PackRef, Program, ProgramCheck, SuiteCheck, TestsFrom,
 };
 use probity_core::verify::{
-    Assurance, Cause, CheckReport, Executor, Observer, Trusting, VerifyInput, lay_trusted,
+    Apart, Assurance, Cause, CheckReport, Executor, Laid, Observer, Trusting, VerifyInput,
+    lay_trusted, take_apart,
 };
 use probity_core::{Budget, Repo};
 
@@ -212,26 +213,30 @@ impl SpecExecutor {
             folder: folder.as_ref(),
             installed: &environment.installed(),
         };
-        // Tests on their side of a border see the trusted tree, and nothing of the patch.
-        let seen = if wanted.across.is_empty() {
-            input
-        } else {
-            VerifyInput {
-                repo: input.base.unwrap_or(input.repo),
-                base: None,
+        let laid = lay_trusted(input, wanted, trusting).and_then(|laid| {
+            if wanted.across.is_empty() {
+                return Ok((laid, None));
             }
-        };
-        let laid = match lay_trusted(seen, wanted, trusting) {
+            let Apart { tests, candidate } = take_apart(input, wanted, trusting)?;
+            // All of its tree is trusted, and all that runs in it.
+            let laid = Laid {
+                repo: tests,
+                sealed: BTreeSet::new(),
+                closed_names: BTreeSet::new(),
+                ..laid
+            };
+            Ok((laid, Some(candidate)))
+        });
+        let (laid, candidate) = match laid {
             Ok(laid) => laid,
             Err(error) => return CheckReport::host_failed(check, error.to_string(), None),
         };
-        let conditions = &self.conditions;
         SuiteRun::new(
             &self.sandbox,
             &environment,
             (check, wanted),
-            (&laid, input.repo),
-            conditions,
+            (&laid, candidate.as_ref()),
+            &self.conditions,
         )
         .report(observe)
     }

@@ -10,7 +10,7 @@ use super::error::{Sink, did_you_mean};
 use super::fields::{Fields, Located};
 use super::hardening::{self, Hardening};
 use super::kinds::{Context, plain_name, spec_path};
-use super::trust::{self, TestTrust};
+use super::trust::{self, TestTrust, TestsFrom};
 use crate::RepoPath;
 
 /// Most test ids in one spec, in all lists together.
@@ -210,9 +210,15 @@ pub(super) fn read(
         .and_then(|text| spec_path(&text, sink));
     let python_path = python_path(fields, sink);
     let args = arguments(fields, sink);
-    let across = across(fields, runner, isolation.filter(|_| is_chosen), sink);
     let hardening = hardening::read(fields, sink);
     let trust = trust::read(fields, sink);
+    let across = across(
+        fields,
+        runner,
+        isolation.filter(|_| is_chosen),
+        trust.as_ref(),
+        sink,
+    );
     let fail_to_pass = fail_to_pass(fields, context, sink);
     let expectation = expectation(fields, &fail_to_pass, context, sink);
     Some(SuiteCheck {
@@ -278,6 +284,7 @@ fn across(
     fields: &mut Fields<'_>,
     runner: Option<Runner>,
     isolation: Option<SuiteIsolation>,
+    trust: Option<&TestTrust>,
     sink: &mut Sink<'_>,
 ) -> Vec<String> {
     let Some(at) = fields.node("across").map(|node| node.at) else {
@@ -299,6 +306,10 @@ fn across(
             "with `across` each test has guests of its own, so `isolation` cannot be `{}`",
             isolation.name()
         );
+        sink.report(at, path.clone(), message, None);
+    }
+    if trust.is_some_and(|trust| trust.tests_from == TestsFrom::Patched) {
+        let message = "`across` needs trusted tests, so `tests-from` cannot be `patched`";
         sink.report(at, path, message, None);
     }
     for text in &texts {

@@ -35,5 +35,5 @@ pub use suite::{
     CanaryReport, CollectError, SuiteEnd, SuiteJudgement, SuiteProgress, SuiteRecord, SuiteReport,
     TestOutcome, TestReport,
 };
-pub use trusted::{Laid, Trusting, lay_trusted};
+pub use trusted::{Apart, Laid, Trusting, lay_trusted, take_apart};
 pub use verdict::{Status, Verdict};

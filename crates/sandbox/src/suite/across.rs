@@ -10,18 +10,16 @@
 //! was answered before, and handed on. What it does instead of answering fails the test that
 //! asked.
 
-use std::collections::BTreeMap;
-
 use probity_core::budget::Budget;
 use probity_core::quantity::{ByteSize, Fuel};
 use probity_core::verify::{
-    Cause, CheckReport, Finding, Laid, Level, Observer, SuiteEnd, TestOutcome,
+    Cause, CheckReport, Finding, Level, Observer, SuiteEnd, SuiteRecord, TestOutcome,
 };
 use serde::Deserialize;
 
 use super::environment::{answer, proceed_with};
-use super::run::{Heard, Stage, SuiteRun, Used, costs_one_test};
-use super::sides::Sides;
+use super::records::Records;
+use super::run::{Heard, Session, Stage, SuiteRun, Used, costs_one_test};
 use super::units::{Came, Outcome, Plan, Source};
 use crate::cancel::Cancel;
 use crate::guest::{Run, RunError, Turn};
@@ -36,6 +34,8 @@ const MAX_ANSWER: usize = 4 << 20;
 const MAX_ANSWERS: usize = 16 << 20;
 /// Most bytes of an answer that are shown to people.
 const SHOWN: usize = 120;
+/// Most findings about files that cannot be isolated.
+const LISTED: usize = 20;
 /// How the reason of a test that is skipped for it begins.
 const NOT_ISOLATED: &str = "cannot be isolated: ";
 
@@ -81,9 +81,12 @@ impl Talk {
 
     /// Takes the answer to the last message from what the other side wrote.
     fn hear(&mut self, run: &Run) -> Result<(), NoAnswer> {
-        let mut lines = run.results.split(|byte| *byte == b'\n');
+        let mut lines = run.results.split(|byte| *byte == b'\n').peekable();
         for before in &self.answers {
             let again = lines.next().unwrap_or_default();
+            if lines.peek().is_none() {
+                break; // it ended before it was done again
+            }
             if !without_addresses(again).eq(without_addresses(before.as_bytes())) {
                 return Err(NoAnswer(format!(
                     "the code under test answers differently when asked the same again: {}",
@@ -180,50 +183,45 @@ fn note(message: String) -> Finding {
     }
 }
 
-/// What is said of files and classes whose tests cannot be collected across a border.
-pub(super) fn refused(not_begun: &BTreeMap<String, String>) -> impl Iterator<Item = Finding> {
-    not_begun
+/// What is said of tests that cannot be run across a border, and of files and classes whose
+/// tests cannot be collected.
+pub(super) fn refused(records: &Records) -> Vec<Finding> {
+    let is_refusal = |reason: &str| reason.starts_with(NOT_ISOLATED);
+    let mut findings: Vec<Finding> = records
+        .not_begun
         .iter()
-        .filter(|(_, reason)| reason.starts_with(NOT_ISOLATED))
+        .filter(|(_, reason)| is_refusal(reason))
+        .take(LISTED)
         .map(|(id, reason)| note(format!("{}: {}", clean(id), clean(reason))))
+        .collect();
+    let tests = records
+        .records
+        .iter()
+        .filter(|record| {
+            matches!(record, SuiteRecord::Result { reason: Some(reason), .. } if is_refusal(reason))
+        })
+        .count();
+    if tests > 0 {
+        findings.push(note(format!(
+            "tests that cannot be isolated: {tests}; the reason is with each of them"
+        )));
+    }
+    findings
 }
 
 impl SuiteRun<'_> {
-    /// Runs the suite with its two sides apart, and reports.
-    pub(super) fn report_across(&self, observe: Observer<'_>) -> CheckReport {
-        let sides = Sides::of(&self.laid.repo, self.patched, self.wanted);
-        let laid = Laid {
-            repo: sides.tests,
-            ..self.laid.clone()
-        };
-        let apart = SuiteRun {
-            laid: &laid,
-            candidate: Some(&sides.candidate),
-            ..*self
-        };
+    /// Runs the suite with its two sides apart. The error is the report.
+    pub(super) fn session_across(
+        &self,
+        observe: Observer<'_>,
+    ) -> Result<Session, Box<CheckReport>> {
         if !self.environment.is_warm() {
             let name = &self.environment.runtime().manifest.name;
-            let message =
-                format!("`across` needs a runtime whose guests can be paused; `{name}` has none");
-            return *apart.host_failed(&message);
-        }
-        let mut report = apart.report(observe);
-        let refused = report
-            .tests
-            .iter()
-            .flat_map(|suite| &suite.tests)
-            .filter(|test| {
-                test.reason
-                    .as_ref()
-                    .is_some_and(|reason| reason.starts_with(NOT_ISOLATED))
-            })
-            .count();
-        if refused > 0 {
-            report.findings.push(note(format!(
-                "{refused} tests cannot be isolated; the reason is with each of them"
+            return Err(self.host_failed(&format!(
+                "`across` needs a runtime whose guests can be paused, and those of `{name}` cannot"
             )));
         }
-        report
+        self.session_in_units(observe)
     }
 
     /// Runs the tests' guest up to the end of collection, in as many rounds as it takes, and

@@ -437,29 +437,29 @@ impl Builder<'_> {
 
 /// The text with which a session that was paused goes on: with these tests or calls.
 pub(crate) fn proceed(ids: &impl Serialize) -> String {
-    call("probity_session", &[&json(ids)])
+    call("probity_session", &[json(ids)])
 }
 
 /// The same with these answers from the other side of a border.
 pub(super) fn proceed_with(ids: &[String], answers: &[String]) -> String {
-    call("probity_session", &[&json(&ids), &json(&answers)])
+    call("probity_session", &[json(ids), json(answers)])
 }
 
 /// The text with which the other side of a border, once paused, answers these messages.
 pub(super) fn answer(messages: &[String]) -> String {
-    call("probity_candidate", &[&json(&messages)])
+    call("probity_candidate", &[json(messages)])
 }
 
-fn json(value: &impl Serialize) -> Vec<u8> {
+fn json<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }
 
-/// Calls `proceed` of a module with values as JSON in hexadecimal.
-fn call(module: &str, values: &[&[u8]]) -> String {
+/// Calls `proceed` of a module with texts in hexadecimal.
+fn call(module: &str, texts: &[Vec<u8>]) -> String {
     let mut text = format!("import {module}\n{module}.proceed(");
-    for value in values {
+    for bytes in texts {
         text.push('\'');
-        for byte in *value {
+        for byte in bytes {
             let _ = write!(text, "{byte:02x}");
         }
         text.push_str("',");

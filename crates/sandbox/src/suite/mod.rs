@@ -8,7 +8,6 @@ mod records;
 mod repeat;
 mod run;
 mod seal;
-mod sides;
 mod support;
 mod units;
 mod wheel;

@@ -37,8 +37,6 @@ const LISTED: usize = 20;
 const REPO: &str = "/repo";
 const CONFIG: &str = "/run/probity.json";
 const RESULTS: &str = "/dev/results";
-/// The runner that answers across a border.
-const CANDIDATE: &str = "candidate";
 const BORDER: &str = "/run/probity-border";
 
 /// What `main.py` in the guest is told.
@@ -125,11 +123,9 @@ pub struct SuiteRun<'a> {
     pub check: &'a Check,
     /// What it asks for.
     pub wanted: &'a SuiteCheck,
-    /// The tree that tests see: the one under test with trusted tests laid over it, or, where
+    /// The tree of its tests: the one under test, with trusted tests laid over it, or, where
     /// that is reached across a border, the trusted one.
     pub laid: &'a Laid,
-    /// The tree under test.
-    pub patched: &'a Repo,
     /// The tree on the other side of the border, if there is one.
     pub candidate: Option<&'a Repo>,
     /// What its guests depend on beside their files.
@@ -167,14 +163,14 @@ pub(super) struct Session {
 }
 
 impl<'a> SuiteRun<'a> {
-    /// A run of `check`, which asks for `wanted`, on the tree under test `patched`, over which
-    /// `laid` has the trusted tests laid.
+    /// A run of `check`, which asks for `wanted`, on the tree `laid`; across a border, with
+    /// the tree of the candidate.
     #[must_use]
     pub fn new(
         sandbox: &'a Sandbox,
         environment: &'a Environment,
         (check, wanted): (&'a Check, &'a SuiteCheck),
-        (laid, patched): (&'a Laid, &'a Repo),
+        (laid, candidate): (&'a Laid, Option<&'a Repo>),
         conditions: &'a Conditions,
     ) -> Self {
         Self {
@@ -183,8 +179,7 @@ impl<'a> SuiteRun<'a> {
             check,
             wanted,
             laid,
-            patched,
-            candidate: None,
+            candidate,
             conditions,
             key: key(check, wanted, laid, conditions.seed),
         }
@@ -205,9 +200,6 @@ impl SuiteRun<'_> {
     /// Runs the suite and reports. Meanwhile `observe` is told how far it is.
     #[must_use]
     pub fn report(&self, observe: Observer<'_>) -> CheckReport {
-        if !self.wanted.across.is_empty() && self.candidate.is_none() {
-            return self.report_across(observe);
-        }
         match self.wanted.hardening.repeat {
             0 | 1 => self.report_once(observe),
             runs => self.report_repeated(runs, observe),
@@ -217,6 +209,7 @@ impl SuiteRun<'_> {
     /// Runs it once.
     pub(super) fn report_once(&self, observe: Observer<'_>) -> CheckReport {
         let session = match self.wanted.isolation {
+            _ if self.candidate.is_some() => self.session_across(observe),
             SuiteIsolation::Suite => self.session(observe),
             SuiteIsolation::File | SuiteIsolation::Test => self.session_in_units(observe),
         };
@@ -345,13 +338,11 @@ impl SuiteRun<'_> {
             Stage::Collect | Stage::CollectWith(_) | Stage::Answer(_) => (&[], None),
             Stage::Only(only) => (&[], Some(only)),
         };
-        let trusted = &self.laid.repo;
-        let (said, runner, repo) = match stage {
-            Stage::Answer(said) => (Some(said), CANDIDATE, self.candidate.unwrap_or(trusted)),
-            Stage::CollectWith(said) => (Some(said), self.wanted.runner.name(), trusted),
-            Stage::Without(_) | Stage::Collect | Stage::Only(_) => {
-                (None, self.wanted.runner.name(), trusted)
-            }
+        let tests = (self.wanted.runner.name(), &self.laid.repo);
+        let (said, (runner, repo)) = match stage {
+            Stage::Answer(said) => (Some(said), ("candidate", self.under_test())),
+            Stage::CollectWith(said) => (Some(said), tests),
+            Stage::Without(_) | Stage::Collect | Stage::Only(_) => (None, tests),
         };
         let config = Config {
             root: REPO,
@@ -374,16 +365,14 @@ impl SuiteRun<'_> {
         };
         let config = serde_json::to_vec(&config).map_err(|error| error.to_string())?;
         let mut mounts = Mounts::new(Devices::Usual);
-        match said.filter(|_| runner == CANDIDATE) {
-            // Nothing of the tests is there that could be sealed.
-            Some(_) => mounts.folder(REPO, repo.root(), Access::Writable),
-            None => {
-                let seals = FileSeals {
-                    files: self.laid.sealed.iter().map(ToString::to_string).collect(),
-                    names: self.laid.closed_names.clone(),
-                };
-                mounts.sealed_folder(REPO, repo.root(), seals);
-            }
+        if matches!(stage, Stage::Answer(_)) {
+            mounts.folder(REPO, repo.root(), Access::Writable);
+        } else {
+            let seals = FileSeals {
+                files: self.laid.sealed.iter().map(ToString::to_string).collect(),
+                names: self.laid.closed_names.clone(),
+            };
+            mounts.sealed_folder(REPO, repo.root(), seals);
         }
         mounts.empty("/tmp", Access::Writable);
         // The session empties the file, since the key is in it.
@@ -421,6 +410,14 @@ impl SuiteRun<'_> {
         CheckReport::stopped(self.check, self.assurance(), cause, message)
     }
 
+    /// The tree that the code under test comes from.
+    const fn under_test(&self) -> &Repo {
+        match self.candidate {
+            Some(repo) => repo,
+            None => &self.laid.repo,
+        }
+    }
+
     /// How far a result of this suite can be trusted.
     pub(super) const fn assurance(&self) -> Assurance {
         match self.candidate {
@@ -443,7 +440,7 @@ impl SuiteRun<'_> {
             Some(version) => format!("{} {version}", manifest.language),
             None => manifest.title(),
         };
-        let refused = super::across::refused(&records.not_begun);
+        let refused = super::across::refused(&records);
         let runner = records
             .runner
             .unwrap_or_else(|| self.wanted.runner.name().to_owned());
@@ -451,7 +448,7 @@ impl SuiteRun<'_> {
         let mut report = judgement.into_report(self.check, self.assurance(), title, runner);
         if let Some(suite) = &mut report.tests {
             suite.environment = Some(self.environment.facts.digest);
-            suite.tree = Some(self.laid.repo.digest());
+            suite.tree = Some(self.under_test().digest());
             suite.canaries = records.canaries;
         }
         report.findings.extend(refused);

@@ -7,6 +7,7 @@
 //! Deliberately absent: judging what a patch's code does once it runs, and judging files by
 //! anything but their paths and the tables of settings.
 
+mod apart;
 #[cfg(test)]
 mod cases;
 mod conventions;
@@ -15,4 +16,5 @@ mod lay;
 mod settings;
 mod steering;
 
+pub use apart::{Apart, take_apart};
 pub use lay::{Laid, Trusting, lay_trusted};

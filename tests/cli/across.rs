@@ -184,7 +184,7 @@ const CHEATS: &[(&str, &str, &str)] = &[
          whole = probity_describe.a_class\ndef lie(agent, value):\n    told = whole(agent, value)\n\
          \x20   return {**told, 'compares': False, 'methods': [*told['methods'], '__eq__']}\n\
          probity_describe.a_class = lie\ndef answer(n): return Agrees('x')\n",
-        "malformed",
+        "a method has no name that one can have",
     ),
     (
         "a skip of the runner's",
@@ -204,9 +204,11 @@ fn no_cheat_passes_across_a_border() {
         let told = told(&check);
         let passed: Vec<_> = told.iter().filter(|test| test.1 == "passed").collect();
         assert!(passed.is_empty(), "{name}: {passed:?}");
+        // What is malformed already while tests are collected is said of the suite.
+        let of_the_suite = check["message"].as_str().unwrap_or_default();
         assert!(
-            told.iter().any(|test| test.2.contains(said)),
-            "{name}: {told:?}"
+            of_the_suite.contains(said) || told.iter().any(|test| test.2.contains(said)),
+            "{name}: {of_the_suite} {told:?}"
         );
         assert_ne!(ran.code, 0, "{name}");
     }

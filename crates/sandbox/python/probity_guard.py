@@ -22,11 +22,11 @@ REPORTED = 10  # most changes that are named
 
 
 class Guard:
-    """Compares the runner with what it was."""
+    """Compares the runner with what it was, if somebody who could change it runs beside it."""
 
     __slots__ = ("changed", "check", "glance", "look")
 
-    def __init__(self, records: Records, baseline: Baseline, allowed: frozenset[str]) -> None:
+    def __init__(self, records: Records, baseline: Baseline | None, allowed: frozenset[str]) -> None:
         tampering, told = records.tampering, set(allowed)
 
         def report(changed: list[str]) -> None:
@@ -37,15 +37,18 @@ class Guard:
 
         def check() -> None:
             """Compare everything."""
-            report(baseline.changes())
+            if baseline is not None:
+                report(baseline.changes())
 
         def look() -> None:
             """Compare what outcomes are made by."""
-            report(baseline.vital())
+            if baseline is not None:
+                report(baseline.vital())
 
         def glance() -> None:
             """Compare the core of that."""
-            report(baseline.core())
+            if baseline is not None:
+                report(baseline.core())
 
         self.changed, self.check, self.look, self.glance = tampering, check, look, glance
 

@@ -245,3 +245,21 @@ def from_its_file(module: ModuleType, path: str) -> str:
         return "it was loaded from `%s`" % (spec.origin if file == path else file)
     there = sys.modules.get(module.__name__)
     return "" if there is None or there is module else "another module stands in its place"
+
+
+def impostors(folder: str) -> list[str]:
+    """Modules that came from nowhere and have the names of files in a folder of tests.
+
+    In a package the files have longer names, and `__main__` is the interpreter's own.
+    """
+    files = os.listdir(folder)
+    if "__init__.py" in files:
+        return []
+    names = [name[:-3] for name in sorted(files) if name.endswith(".py") and not name.startswith("__")]
+    return [name for name in names if name in sys.modules and came_from_nowhere(sys.modules[name])]
+
+
+def came_from_nowhere(module: object) -> bool:
+    """Whether no import made the module: nothing says from which file, or the file is not there."""
+    origin = getattr(getattr(module, "__spec__", None), "origin", None)
+    return origin is None or not (origin in ("built-in", "frozen") or os.path.isfile(origin))

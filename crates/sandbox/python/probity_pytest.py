@@ -45,7 +45,7 @@ from _pytest.assertion import rewrite
 import probity_canaries
 from probity_canaries import Canaries, Canary, function_of
 from probity_guard import Task, shuffled
-from probity_integrity import from_its_file
+from probity_integrity import from_its_file, impostors
 from probity_parts import Parts
 from probity_records import Records, text
 from probity_standins import ledger
@@ -180,6 +180,9 @@ class Reporter:
             problem = from_its_file(part.obj, str(part.path))
             if problem:
                 self.records.tampering("the module of `%s`: %s" % (part.nodeid, problem))
+        for folder in sorted({str(part.path.parent) for part in modules.values() if part.path.is_file()}):
+            for name in impostors(folder):
+                self.records.tampering("a module `%s` stands in the place of the file in `%s`" % (name, folder))
 
     def place_canaries(self, items: list[pytest.Item]) -> None:
         """Choose the tests before which tests of ours run: all, or in a unit of a suite, in one of several."""

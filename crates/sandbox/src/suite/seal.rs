@@ -101,13 +101,11 @@ pub(super) fn unchecked(line: &[u8]) -> &[u8] {
 #[cfg(test)]
 pub(super) fn signed(key: Key, first: u64, lines: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut number = first;
-    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+    for (number, line) in (first..).zip(lines.split_inclusive(|byte| *byte == b'\n')) {
         let record = line.strip_suffix(b"\n").unwrap_or(line);
         out.extend_from_slice(key.digits(number, record).as_bytes());
         out.push(b' ');
         out.extend_from_slice(line);
-        number += 1;
     }
     out
 }

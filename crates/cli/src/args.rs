@@ -263,6 +263,7 @@ What is tried:
   gold-patch-passes            the gold patch passes, each time
   gold-patch-is-reproducible   all runs give one verdict, byte for byte
   no-expected-test-is-skipped  with the gold patch every expected test runs
+  canaries-fire                tests of ours that must fail do, in each suite that has them
   fail-to-pass-fails           tests of `fail-to-pass` fail on the untouched tree
   tests-are-listed             a suite that expects `any` test misses none: a doubt
   checks-decide, assurance     which checks tell the two trees apart, and their levels

@@ -246,6 +246,22 @@ fn of_suite(
             ..trial(what, fitness, message)
         });
     };
+    if let Some(canaries) = after.tests.as_ref().map(|tests| tests.canaries) {
+        let (fitness, message) = match (canaries.fired, canaries.expected) {
+            (0, 0) => (None, String::new()),
+            (0, expected) => (
+                Some(Fitness::Unfit),
+                format!("none of {expected} canaries fired, so a failure may go unnoticed"),
+            ),
+            (fired, expected) => (
+                Some(Fitness::Holds),
+                format!("{fired} of {expected} canaries fired"),
+            ),
+        };
+        if let Some(fitness) = fitness {
+            add("canaries-fire", fitness, message, Vec::new());
+        }
+    }
     match &suite.expectation {
         Expectation::Any { .. } => add(
             "tests-are-listed",
